@@ -1,0 +1,1 @@
+"""The notebook layer: magics, session, run view, file browser, static rendering."""

@@ -1,0 +1,1 @@
+"""Sandbox backends, one module each, and the directory workspace that they share."""
