@@ -29,10 +29,14 @@ def assert_safe_workspace_path(path: object) -> str:
         raise InvalidOptionError(f"Workspace path must be a string, got {path!r}.")
     problem = _problem(path)
     if problem:
-        raise InvalidOptionError(f"Unsafe workspace path {path!r}: {problem}. Use a relative path like 'notes/a.txt'.")
+        raise InvalidOptionError(
+            f"Unsafe workspace path {path!r}: {problem}. Use a relative path like 'notes/a.txt'."
+        )
     clean = "/".join(part for part in path.split("/") if part not in ("", "."))
     if not clean:
-        raise InvalidOptionError(f"Workspace path {path!r} names the workspace itself; name a file or folder in it.")
+        raise InvalidOptionError(
+            f"Workspace path {path!r} names the workspace itself; name a file or folder in it."
+        )
     if _DRIVE.match(clean):
         raise InvalidOptionError(f"Unsafe workspace path {path!r}: it starts with a drive letter.")
     return clean
