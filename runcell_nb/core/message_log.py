@@ -1,0 +1,193 @@
+"""The validator between the log and everything outside it.
+
+Whatever happened before (an interrupted call, a model that repeats ids or writes broken JSON, a
+thread edited by hand), what leaves here is accepted by a strict provider: every call has exactly one
+result, ids are unique in the whole log, arguments are JSON objects, no block is empty, no surrogate
+is alone, and users and models take turns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .jsontext import scrub
+from .messages import (
+    AssistantMessage,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolMessage,
+    ToolResultBlock,
+    UserMessage,
+)
+
+INTERRUPTED = "interrupted by the user"
+"""Result of a call that never got one."""
+
+INVALID_ARGUMENTS = "_invalid_arguments"
+"""Key under which arguments that are no JSON object are kept as text."""
+
+_FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
+
+AssistantBlock = TextBlock | ReasoningBlock | ToolCallBlock
+
+
+class MessageLog:
+    """A conversation that is valid at any time; adding is linear in what is added."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._ids: set[str] = set()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The log so far."""
+        return tuple(self._messages)
+
+    def reserve_id(self, wanted: str) -> str:
+        """Return an id for a call that is unique in this log: the wanted one if it can be."""
+        base = _FORBIDDEN_IN_ID.sub("_", wanted)[: _MAX_NAME - 8] or "call"
+        unique, count = base, 1
+        while unique in self._ids:
+            count = max(count + 1, len(self._ids))
+            unique = f"{base}_{count}"
+        self._ids.add(unique)
+        return unique
+
+    def add_user(self, content: Iterable[TextBlock | ImageBlock]) -> None:
+        """Add what the person said; two in a row become one message."""
+        blocks = _filled(content) or (TextBlock(text="(empty)"),)
+        last = self._messages[-1] if self._messages else None
+        if isinstance(last, UserMessage):
+            self._messages[-1] = UserMessage(content=last.content + blocks)
+        else:
+            self._messages.append(UserMessage(content=blocks))
+
+    def add_response(self, blocks: Sequence[AssistantBlock], results: Sequence[ToolResultBlock]) -> None:
+        """Add a response and the results of its calls, whose ids were reserved here.
+
+        Args:
+            blocks: What the model said, in order.
+            results: At most one a call; a missing one becomes an "interrupted" result.
+        """
+        if not self._messages:
+            self.add_user([TextBlock(text="(continued)")])
+        kept = tuple(block for block in map(_clean_block, blocks) if block is not None)
+        if all(isinstance(block, ReasoningBlock) for block in kept):
+            kept = (*kept, TextBlock(text="(no answer)"))
+        self._append_assistant(AssistantMessage(content=kept))
+        calls = [block for block in kept if isinstance(block, ToolCallBlock)]
+        if calls:
+            by_id = {result.call_id: result for result in results}
+            self._messages.append(
+                ToolMessage(content=tuple(_result(call, by_id.get(call.id)) for call in calls))
+            )
+
+    def _append_assistant(self, message: AssistantMessage) -> None:
+        last = self._messages[-1]
+        if isinstance(last, AssistantMessage):
+            self._messages[-1] = AssistantMessage(content=last.content + message.content)
+        else:
+            self._messages.append(message)
+
+
+def valid_log(messages: Iterable[Message]) -> MessageLog:
+    """Return a valid log that keeps everything of a possibly broken one."""
+    log, pending = MessageLog(), None
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            _add_results(log, pending, message)
+            pending = None
+            continue
+        if pending is not None:
+            _add_pending(log, pending, ())
+        pending = message if isinstance(message, AssistantMessage) else None
+        if isinstance(message, UserMessage):
+            log.add_user(message.content)
+    if pending is not None:
+        _add_pending(log, pending, ())
+    return log
+
+
+def _add_results(log: MessageLog, response: AssistantMessage | None, results: ToolMessage) -> None:
+    orphans = _add_pending(log, response, results.content) if response is not None else list(results.content)
+    for orphan in orphans:
+        log.add_user(
+            [TextBlock(text=f"Result of a call that is not in the log ({orphan.name}):"), *orphan.content]
+        )
+
+
+def _add_pending(
+    log: MessageLog, response: AssistantMessage, results: Sequence[ToolResultBlock]
+) -> list[ToolResultBlock]:
+    """Add a response with fresh ids; return the results that fit none of its calls."""
+    open_results: dict[str, list[ToolResultBlock]] = {}
+    for result in results:
+        open_results.setdefault(result.call_id, []).append(result)
+    blocks: list[AssistantBlock] = []
+    renamed: list[ToolResultBlock] = []
+    for block in response.content:
+        if isinstance(block, ToolCallBlock):
+            fresh = log.reserve_id(block.id)
+            waiting = open_results.get(block.id)
+            if waiting:
+                renamed.append(waiting.pop(0).model_copy(update={"call_id": fresh}))
+            block = block.model_copy(update={"id": fresh})
+        blocks.append(block)
+    log.add_response(blocks, renamed)
+    return [result for rest in open_results.values() for result in rest]
+
+
+def _filled(content: Iterable[TextBlock | ImageBlock]) -> tuple[TextBlock | ImageBlock, ...]:
+    return tuple(
+        TextBlock(text=scrub(block.text)) if isinstance(block, TextBlock) else block
+        for block in content
+        if isinstance(block, ImageBlock) or block.text.strip()
+    )
+
+
+def _clean_block(block: AssistantBlock) -> AssistantBlock | None:
+    if isinstance(block, TextBlock):
+        return TextBlock(text=scrub(block.text)) if block.text.strip() else None
+    if isinstance(block, ReasoningBlock):
+        keep = block.text.strip() or block.provider
+        return ReasoningBlock(text=scrub(block.text), provider=block.provider) if keep else None
+    return ToolCallBlock(id=block.id, name=_safe_name(block.name), arguments=_object_text(block.arguments))
+
+
+def _result(call: ToolCallBlock, result: ToolResultBlock | None) -> ToolResultBlock:
+    if result is None:
+        return ToolResultBlock(
+            call_id=call.id, name=call.name, content=(TextBlock(text=INTERRUPTED),), is_error=True
+        )
+    content = _filled(result.content) or (TextBlock(text="(no output)"),)
+    return ToolResultBlock(call_id=call.id, name=call.name, content=content, is_error=result.is_error)
+
+
+def _safe_name(name: str) -> str:
+    return _FORBIDDEN_IN_ID.sub("_", name)[:_MAX_NAME] or "unknown"
+
+
+def _object_text(arguments: str) -> str:
+    """Return arguments that are a JSON object as they are, everything else kept as text inside one."""
+    if isinstance(parse_arguments(arguments), dict):
+        return scrub(arguments)
+    return json.dumps({INVALID_ARGUMENTS: scrub(arguments)}, ensure_ascii=False)
+
+
+def parse_arguments(arguments: str) -> Any:
+    """Return the JSON value of a call's arguments; None when the text is not JSON."""
+    try:
+        return json.loads(arguments, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
