@@ -1,0 +1,23 @@
+"""The system prompt: what the agent is told of its workspace, and what its user adds."""
+
+from __future__ import annotations
+
+from .sandbox import Sandbox
+
+_WORKSPACE = (
+    "You work in a sandbox: a folder of files (the workspace) with a shell. "
+    "Use your tools to read and change files there; paths are relative to the workspace. "
+    "Look before you change: read a file before you edit it. "
+    "Do what was asked and nothing else, never claim a change you did not make, and say briefly what you did."
+)
+
+
+def system_prompt(own: str | None, sandbox: Sandbox) -> str:
+    """Return the system prompt of a run.
+
+    Args:
+        own: The agent's `system_prompt` option, put first.
+        sandbox: The run's workspace, whose shell may have something to say.
+    """
+    parts = [own, _WORKSPACE, sandbox.shell_notes]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,172 @@
+"""A run that is under way: its streams, its result and its cancellation (API 1, FACTS 10, 11, 19)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from .callbacks import CallbackDispatcher
+from .engine import Engine
+from .errors import IncompleteResultError, RuncellError, TurnError, message_of
+from .events import ErrorEvent, RunEvent, TextEvent
+from .result import RunResult
+
+T = TypeVar("T")
+
+CLEAN_UP_SECONDS = 5.0
+"""The longest a cancelled run may take to stop before it is left behind."""
+
+
+class Session:
+    """An opened run: its engine and what is to be done at its end."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        callbacks: CallbackDispatcher,
+        complete: Callable[[Engine], Awaitable[RunResult[Any]]],
+        close: Callable[[], Awaitable[None]],
+    ) -> None:
+        self.engine = engine
+        self.callbacks = callbacks
+        self.complete = complete
+        self.close = close
+
+
+class AgentRun(Generic[T]):
+    """A run, started. It goes on whether or not anyone listens."""
+
+    def __init__(self, open_session: Callable[[], Awaitable[Session]]) -> None:
+        self._open = open_session
+        self._events: list[RunEvent] = []
+        self._listeners: set[asyncio.Event] = set()
+        self._reason: object = None
+        self._cancelled = False
+        self._callbacks: CallbackDispatcher | None = None
+        self._task: asyncio.Task[RunResult[T]] = asyncio.get_running_loop().create_task(self._drive())
+        self._task.add_done_callback(self._ended)
+
+    async def events(self) -> AsyncIterator[RunEvent]:
+        """Yield the typed events from the first one on; each call is its own iterator."""
+        news, position = asyncio.Event(), 0
+        self._listeners.add(news)
+        try:
+            while True:
+                while position < len(self._events):
+                    position += 1
+                    yield self._events[position - 1]
+                if self._task.done():
+                    return
+                news.clear()
+                await news.wait()
+        finally:
+            self._listeners.discard(news)
+
+    @property
+    def text_stream(self) -> AsyncIterator[str]:
+        """The pieces of the answer; a failed run's simply ends."""
+        return self._texts()
+
+    async def _texts(self) -> AsyncIterator[str]:
+        async for event in self.events():
+            if isinstance(event, TextEvent):
+                yield event.text
+
+    async def result(self) -> RunResult[T]:
+        """Wait for the end.
+
+        Raises:
+            RuncellError: Why the run failed, its usage attached once the session had started.
+            asyncio.CancelledError: The waiting task was cancelled; the run has been stopped.
+        """
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError as error:
+            if self._task.done():
+                raise
+            self._stop(error)
+            await asyncio.wait({self._task}, timeout=CLEAN_UP_SECONDS)
+            raise
+
+    def cancel(self, reason: object = None) -> None:
+        """Stop the run; it fails with a `TurnError` whose cause is the reason. Later calls do nothing.
+
+        Args:
+            reason: Any object; by default a text that says so.
+        """
+        self._stop("the run was cancelled" if reason is None else reason)
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is over."""
+        return self._task.done()
+
+    def _stop(self, reason: object) -> None:
+        if not self._cancelled and not self._task.done():
+            self._cancelled, self._reason = True, reason
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[RunResult[T]]) -> None:
+        if not task.cancelled():
+            task.exception()  # observed, so that an abandoned run makes no noise
+        for news in self._listeners:
+            news.set()
+
+    def _publish(self, event: RunEvent) -> None:
+        self._events.append(event)
+        for news in self._listeners:
+            news.set()
+        if self._callbacks is not None:
+            self._callbacks.dispatch(event)
+
+    async def _drive(self) -> RunResult[T]:
+        try:
+            session = await self._open()
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+            raise TurnError(message_of(self._reason), cause=self._reason) from None
+        self._callbacks = session.callbacks
+        try:
+            async for event in session.engine.events():
+                self._publish(event)
+            return await session.complete(session.engine)
+        except BaseException as error:
+            raised = self._failure(error, session.engine)
+            if raised is error:
+                raise
+            raise raised from raised.__cause__
+        finally:
+            await self._settle(session)
+
+    def _failure(self, error: BaseException, engine: Engine) -> BaseException:
+        """Tell the failure as an event and return what is to be raised."""
+        stopped = isinstance(error, asyncio.CancelledError)
+        if stopped and self._cancelled:
+            raised: RuncellError = TurnError(message_of(self._reason), cause=self._reason)
+        elif isinstance(error, (TurnError, IncompleteResultError)) and error.usage is None:
+            raised = error
+        else:
+            raised = TurnError(message_of(error), cause=error)
+        raised.usage = engine.usage
+        self._publish(ErrorEvent(raised))
+        own_cancellation = stopped and (
+            not self._cancelled or isinstance(self._reason, asyncio.CancelledError)
+        )
+        return error if own_cancellation else raised
+
+    async def _settle(self, session: Session) -> None:
+        """Clean up within a time limit, whatever is cancelled meanwhile."""
+        closing = asyncio.ensure_future(self._close(session))
+        while not closing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({closing}, timeout=2 * CLEAN_UP_SECONDS)
+                break
+
+    async def _close(self, session: Session) -> None:
+        with suppress(Exception):
+            await session.callbacks.join()
+        with suppress(Exception):
+            await session.close()

@@ -1,0 +1,60 @@
+"""Async code for plain callers: one event loop on one daemon thread, started on first use.
+
+One loop for all calls, because libraries below (HTTP clients, logging workers) stay bound to the
+first loop that used them; on a thread of its own, so that it also works where a loop is running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from .errors import InvalidOptionError
+
+T = TypeVar("T")
+
+_STOP_SECONDS = 6.0
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
+
+
+def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end and return its value.
+
+    Args:
+        work: Makes the coroutine; called on the loop's thread.
+
+    Raises:
+        InvalidOptionError: Called from the loop's own thread, where it would wait for itself.
+        BaseException: What the coroutine raised; KeyboardInterrupt after it was stopped.
+    """
+    loop = _running_loop()
+    if threading.current_thread() is _thread:
+        raise InvalidOptionError(
+            "run_sync was called from inside an async tool or callback; use `await agent.run(…)`."
+        )
+    future = asyncio.run_coroutine_threadsafe(work(), loop)
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        future.cancel()
+        with suppress(BaseException):
+            future.exception(timeout=_STOP_SECONDS)
+        raise
+    except CancelledError:
+        raise asyncio.CancelledError from None
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    global _loop, _thread
+    with _lock:
+        if _loop is None or _thread is None or not _thread.is_alive():
+            _loop = asyncio.new_event_loop()
+            _thread = threading.Thread(target=_loop.run_forever, name="runcell-sync", daemon=True)
+            _thread.start()
+        return _loop

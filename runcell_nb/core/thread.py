@@ -1,0 +1,221 @@
+"""Threads: a conversation over many runs, portable as plain JSON (API 6, FACTS 12)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypedDict
+from uuid import uuid4
+
+from .errors import InvalidOptionError
+from .journal import journal_from, journal_of
+from .jsontext import compact_json, plain
+from .messages import Message
+
+VERSION = 1
+
+
+class ThreadMessageState(TypedDict):
+    """One message as JSON."""
+
+    role: Literal["user", "agent"]
+    content: str
+    createdAt: str
+    data: NotRequired[Any]
+
+
+class ThreadState(TypedDict):
+    """A thread as JSON; the continuation is opaque."""
+
+    version: int
+    id: str
+    messages: list[ThreadMessageState]
+    continuation: NotRequired[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """One message of a thread.
+
+    Attributes:
+        role: Who spoke.
+        content: The text.
+        data: The structured result of an agent message; None also when there is none.
+        created_at: ISO 8601 text in UTC.
+        has_data: Tells a result that is None from no result.
+    """
+
+    role: Literal["user", "agent"]
+    content: str
+    data: Any = None
+    created_at: str = ""
+    has_data: bool = False
+
+
+class Thread:
+    """A conversation. A successful run given it adds two messages; a failed one changes nothing."""
+
+    def __init__(self, id: str | None = None) -> None:
+        if id is not None and (not isinstance(id, str) or not id):
+            raise InvalidOptionError(f"A thread's id must be a non-empty string, got {id!r}.")
+        self._id = id or str(uuid4())
+        self._messages: list[ThreadMessage] = []
+        self._log: tuple[Message, ...] | None = None
+        self._foreign: Any = None
+        self._busy = False
+
+    def __repr__(self) -> str:
+        return f"<Thread {self._id} {len(self._messages)} messages>"
+
+    @property
+    def id(self) -> str:
+        """The id given, or a UUID."""
+        return self._id
+
+    @property
+    def messages(self) -> list[ThreadMessage]:
+        """A copy of the messages, oldest first."""
+        return copy.deepcopy(self._messages)
+
+    @property
+    def log(self) -> tuple[Message, ...] | None:
+        """The engine's own log, which says more than `messages`; None when there is none to resume."""
+        return self._log
+
+    def clone(self) -> Thread:
+        """Return an independent copy under the same id."""
+        other = Thread(self._id)
+        other._messages = copy.deepcopy(self._messages)
+        other._log, other._foreign = self._log, copy.deepcopy(self._foreign)
+        return other
+
+    def to_dict(self) -> ThreadState:
+        """Return the thread as plain JSON values."""
+        state: ThreadState = {
+            "version": VERSION,
+            "id": self._id,
+            "messages": [_message_state(message) for message in self._messages],
+        }
+        if self._log is not None:
+            state["continuation"] = journal_of(self._log)
+        elif self._foreign is not None:
+            state["continuation"] = copy.deepcopy(self._foreign)
+        return state
+
+    def acquire(self) -> None:
+        """Claim the thread for one run.
+
+        Raises:
+            InvalidOptionError: Another run has it.
+        """
+        if self._busy:
+            raise InvalidOptionError(
+                "This thread is in use by another run; wait for it, or give this one thread.clone()."
+            )
+        self._busy = True
+
+    def release(self) -> None:
+        """Let the next run have the thread."""
+        self._busy = False
+
+    def record(
+        self, prompt: str, text: str, log: Sequence[Message], *, data: Any = None, has_data: bool = False
+    ) -> None:
+        """Add one successful run.
+
+        Args:
+            prompt: As given, untrimmed.
+            text: What the agent said.
+            log: The engine's log, this run included.
+            data: The structured result.
+            has_data: Whether there is one.
+        """
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        kept = copy.deepcopy(plain(data)) if has_data else None
+        self._messages.append(ThreadMessage("user", prompt, created_at=now))
+        self._messages.append(ThreadMessage("agent", text, kept, now, has_data))
+        self._log, self._foreign = tuple(log), None
+
+
+def create_thread(id: str | None = None) -> Thread:
+    """Return an empty thread.
+
+    Args:
+        id: Its id; a fresh UUID by default.
+    """
+    return Thread(id)
+
+
+def thread_from_dict(state: object) -> Thread:
+    """Return the thread that `to_dict` described.
+
+    Raises:
+        InvalidOptionError: Another version, no id, or a malformed message.
+    """
+    if not isinstance(state, Mapping):
+        raise InvalidOptionError(
+            f"A thread state must be a mapping of version {VERSION}, got {type(state).__name__}."
+        )
+    version, entries = state.get("version"), state.get("messages")
+    if isinstance(version, bool) or version != VERSION:
+        raise InvalidOptionError(
+            f"Unsupported thread version {version!r}; this package reads version {VERSION}."
+        )
+    if not isinstance(state.get("id"), str) or not isinstance(entries, list):
+        raise InvalidOptionError(
+            f"A thread state of version {VERSION} needs a string id and a list of messages."
+        )
+    thread = Thread(state["id"])
+    thread._messages = [_message_from(index, entry) for index, entry in enumerate(entries)]
+    continuation = copy.deepcopy(state.get("continuation"))
+    thread._log = journal_from(continuation)
+    thread._foreign = continuation if thread._log is None else None
+    return thread
+
+
+def replay_prompt(messages: Sequence[ThreadMessage], prompt: str) -> str:
+    """Return the prompt with earlier messages told before it (FACTS 12.10).
+
+    Args:
+        messages: Of the thread; none gives the prompt alone, unchanged.
+        prompt: What the user says now.
+    """
+    if not messages:
+        return prompt
+    parts = ["The conversation so far:"]
+    for message in messages:
+        parts.append(f"{'User' if message.role == 'user' else 'Agent'}: {message.content}")
+        if message.role == "agent" and message.has_data:
+            parts.append(f"Agent's result: {compact_json(message.data)}")
+    return "\n\n".join([*parts, "The user now says:", prompt])
+
+
+def _message_state(message: ThreadMessage) -> ThreadMessageState:
+    state: ThreadMessageState = {
+        "role": message.role,
+        "content": message.content,
+        "createdAt": message.created_at,
+    }
+    if message.has_data:
+        state["data"] = copy.deepcopy(message.data)
+    return state
+
+
+def _message_from(index: int, entry: Any) -> ThreadMessage:
+    created = entry.get("createdAt", entry.get("created_at")) if isinstance(entry, Mapping) else None
+    well_formed = (
+        isinstance(entry, Mapping)
+        and entry.get("role") in ("user", "agent")
+        and isinstance(entry.get("content"), str)
+        and isinstance(created, str)
+    )
+    if not well_formed:
+        raise InvalidOptionError(
+            f"Thread message {index} needs role 'user' or 'agent', content and createdAt as text."
+        )
+    has_data = "data" in entry and entry["role"] == "agent"
+    return ThreadMessage(
+        entry["role"], entry["content"], copy.deepcopy(entry.get("data")), str(created), has_data
+    )

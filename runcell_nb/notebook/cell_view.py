@@ -1,0 +1,83 @@
+"""How a run is shown in its cell: a live widget that becomes a static copy, or text in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+from uuid import uuid4
+
+from runcell_nb.core.events import RunEvent, TextEvent, ToolCallEvent, event_to_dict
+
+from .run_view import RunView
+from .static_bundle import static_bundle
+from .static_text import static_plain
+from .transcript import RunState, Transcript
+
+
+class CellView(Protocol):
+    """What the session tells of a run."""
+
+    transcript: Transcript
+
+    def show(self, event: RunEvent) -> None:
+        """Show one event."""
+
+    def end(self, state: RunState, message: str | None = None) -> None:
+        """Show how the run ended and leave a copy that stays."""
+
+
+class LiveCellView:
+    """A widget while the run is live; at the end the same output becomes the static copy.
+
+    The copy replaces the widget because a saved notebook outlives the kernel, and a widget without
+    its kernel shows nothing.
+    """
+
+    def __init__(self, shell: Any, stop: Callable[[], object], **titles: Any) -> None:
+        from IPython.display import display
+
+        self._shell = shell
+        self._widget = RunView(**titles)
+        self._widget.on_stop(stop)
+        self._display_id = uuid4().hex
+        self.transcript = self._widget.transcript
+        display(self._widget, display_id=self._display_id)  # type: ignore[no-untyped-call]
+
+    def show(self, event: RunEvent) -> None:
+        """Show one event."""
+        self._widget.feed(event_to_dict(event))
+
+    def end(self, state: RunState, message: str | None = None) -> None:
+        """Replace the widget by the static copy."""
+        self._widget.finish(state, message)
+        self._shell.display_pub.publish(
+            static_bundle(self.transcript), transient={"display_id": self._display_id}, update=True
+        )
+        self._widget.close()
+
+
+class TextCellView:
+    """Plain text for a terminal: the answer as it comes, a line for each call, the cost at the end."""
+
+    def __init__(self, **titles: Any) -> None:
+        self.transcript = Transcript(**titles)
+        self._fresh_line = True
+
+    def show(self, event: RunEvent) -> None:
+        """Write what a terminal can show."""
+        self.transcript.apply(event_to_dict(event))
+        if isinstance(event, TextEvent):
+            sys.stdout.write(event.text)
+            self._fresh_line = event.text.endswith("\n")
+        elif isinstance(event, ToolCallEvent):
+            sys.stdout.write(("" if self._fresh_line else "\n") + f"[{event.name}]\n")
+            self._fresh_line = True
+        sys.stdout.flush()
+
+    def end(self, state: RunState, message: str | None = None) -> None:
+        """Write the summary."""
+        self.transcript.finish(state, message)
+        sys.stdout.write(
+            ("" if self._fresh_line else "\n") + static_plain(self.transcript).splitlines()[0] + "\n"
+        )

@@ -1,0 +1,101 @@
+"""The commands of `%runcell`."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from runcell_nb.core.errors import InvalidOptionError
+from runcell_nb.core.sync_bridge import run_blocking
+from runcell_nb.models.defaults import DEFAULT_MODELS, DEMO_MODEL
+
+from .session import CellUsage, NotebookSession
+
+Command = Callable[[NotebookSession, list[str]], Any]
+
+
+def run_command(session: NotebookSession, line: str) -> Any:
+    """Run one command.
+
+    Args:
+        session: Of the notebook.
+        line: What stands behind `%runcell`.
+
+    Returns:
+        Text to print, or something to display.
+
+    Raises:
+        InvalidOptionError: An unknown command or a wrong argument; nothing has changed.
+    """
+    name, *arguments = shlex.split(line) or [""]
+    if name not in _COMMANDS:
+        close = difflib.get_close_matches(name, _COMMANDS, n=1)
+        hint = (
+            f"did you mean {close[0]}?"
+            if close
+            else f"the commands are {', '.join(filter(None, _COMMANDS))}."
+        )
+        raise InvalidOptionError(f"%runcell: unknown command {name!r}; {hint}")
+    return _COMMANDS[name](session, arguments)
+
+
+def _status(session: NotebookSession, _arguments: list[str]) -> str:
+    turns = len(session.thread.messages) // 2
+    files = run_blocking(session.list_files)
+    return "\n".join(
+        [
+            f"model    {session.model.sentence}",
+            f"thread   main, {_count(turns, 'turn')}",
+            f"sandbox  virtual, {_count(len(files), 'file')}",
+            f"spent    {_spent(session)}",
+            "commands model [NAME], files, usage; %%runcell? explains the cells",
+        ]
+    )
+
+
+def _model(session: NotebookSession, arguments: list[str]) -> str:
+    if len(arguments) > 1:
+        raise InvalidOptionError(f"%runcell model takes one name, got {' '.join(arguments)!r}.")
+    if arguments:
+        run_blocking(lambda: session.choose_model(arguments[0]))
+        return session.model.sentence
+    ready = [
+        f"  {model} ({variable} is set)" for _, variable, model in DEFAULT_MODELS if os.environ.get(variable)
+    ]
+    demo = f"  {DEMO_MODEL} (offline, needs no key; not a language model)"
+    how = "Any provider/name that litellm knows works once its key is set, or give it by %%runcell --model."
+    return "\n".join([session.model.sentence, "ready to use:", *ready, demo, how])
+
+
+def _files(session: NotebookSession, arguments: list[str]) -> Any:
+    if arguments:
+        raise InvalidOptionError(f"%runcell files takes no argument, got {' '.join(arguments)!r}.")
+    return session.browse()
+
+
+def _usage(session: NotebookSession, _arguments: list[str]) -> str:
+    if not session.spent:
+        return "Nothing has run yet."
+    return "\n".join([*map(_row, session.spent), f"      {_spent(session)}"])
+
+
+def _row(entry: CellUsage) -> str:
+    return f"{entry.turn:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12} {entry.state:<8} {entry.model}"
+
+
+def _spent(session: NotebookSession) -> str:
+    measured = sum(entry.usage.cost_usd for entry in session.spent)
+    tokens = sum(entry.usage.total_tokens for entry in session.spent)
+    others = sorted({entry.cost for entry in session.spent if entry.cost in ("local", "unpriced")})
+    money = [f"${measured:.4f}"] if measured else []
+    return f"{tokens:,} tokens, {' + '.join([*money, *others]) or 'nothing'}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_COMMANDS: dict[str, Command] = {"": _status, "model": _model, "files": _files, "usage": _usage}

@@ -1,0 +1,77 @@
+"""`%%runcell` and `%runcell`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+
+from runcell_nb.core.errors import RuncellError
+from runcell_nb.core.result import RunResult
+from runcell_nb.core.sync_bridge import run_blocking
+
+from .commands import run_command
+from .session import NotebookSession
+from .short_error import shortened
+
+
+@magics_class
+class RuncellMagics(Magics):
+    """The magics of one shell."""
+
+    def __init__(self, shell: Any, session: NotebookSession) -> None:
+        super().__init__(shell)
+        self.session = session
+
+    async def run_cell(self, line: str, body: str) -> RunResult[Any]:
+        """Run a `%%runcell` cell; the awaited form of the magic."""
+        try:
+            return await self.session.run_cell(line, body)
+        except BaseException as error:
+            raise self._shown(error) from error.__cause__
+
+    @cell_magic("runcell")
+    def cell(self, line: str, body: str) -> RunResult[Any]:
+        r"""Give a prompt to an agent that works in the notebook's sandbox.
+
+        %%runcell [-m MODEL] [--in NAME ...] [--out NAME] [--tools NAME ...] [--max-seconds S]
+        the prompt, byte for byte
+
+          -m, --model MODEL   who answers this cell: local/demo (offline, not a language model),
+                              anthropic/claude-sonnet-4-5, openai/gpt-4o, ollama/llama3, ...
+          --in NAME ...       variables (text, bytes, a DataFrame, JSON values), files, folders or
+                              globs to put into the sandbox; the model is told what they are
+          --out NAME          bind the RunResult: .text .files .usage
+          --tools NAME ...    functions of the notebook that the model may call
+          --max-seconds S     stop the run after S seconds
+
+        Nothing in the prompt or the options is expanded: braces, $ and ! arrive as typed. The
+        conversation and the files stay for the next cell. The cell's value is the RunResult.
+        Interrupting the kernel, or Stop in the view, stops the run; the conversation is then as
+        before it. See %runcell for models, files and money.
+        """
+        try:
+            return run_blocking(lambda: self.session.run_cell(line, body))
+        except BaseException as error:
+            raise self._shown(error) from error.__cause__
+
+    @line_magic("runcell")
+    def line(self, line: str) -> Any:
+        """Show where you are, or change it: %runcell [model [NAME] | files | usage]."""
+        try:
+            shown = run_command(self.session, line)
+        except RuncellError as error:
+            raise self._shown(error) from error.__cause__
+        if isinstance(shown, str):
+            sys.stdout.write(shown + "\n")
+            return None
+        return shown
+
+    def _shown(self, error: BaseException) -> BaseException:
+        return error if self.session.settings.full_traceback else shortened(error)
+
+
+# Nothing in a prompt or an option line is expanded: IPython would execute `{expr}` there.
+RuncellMagics.cell._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
+RuncellMagics.line._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
