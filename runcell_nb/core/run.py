@@ -44,6 +44,7 @@ class AgentRun(Generic[T]):
         self._listeners: set[asyncio.Event] = set()
         self._reason: object = None
         self._cancelled = False
+        self._started = False
         self._callbacks: CallbackDispatcher | None = None
         self._task: asyncio.Task[RunResult[T]] = asyncio.get_running_loop().create_task(self._drive())
         self._task.add_done_callback(self._ended)
@@ -106,7 +107,8 @@ class AgentRun(Generic[T]):
     def _stop(self, reason: object) -> None:
         if not self._cancelled and not self._task.done():
             self._cancelled, self._reason = True, reason
-            self._task.cancel()
+            if self._started:  # a task cancelled before its first step would never say why
+                self._task.cancel()
 
     def _ended(self, task: asyncio.Task[RunResult[T]]) -> None:
         if not task.cancelled():
@@ -122,6 +124,9 @@ class AgentRun(Generic[T]):
             self._callbacks.dispatch(event)
 
     async def _drive(self) -> RunResult[T]:
+        self._started = True
+        if self._cancelled:
+            raise TurnError(message_of(self._reason), cause=self._reason)
         try:
             session = await self._open()
         except asyncio.CancelledError:

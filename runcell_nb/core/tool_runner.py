@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,7 +71,7 @@ class ToolRunner:
             together = not serial
         return groups
 
-    async def run_group(self, calls: Sequence[ToolCallBlock]) -> AsyncIterator[FinishedCall]:
+    async def run_group(self, calls: Sequence[ToolCallBlock]) -> AsyncGenerator[FinishedCall, None]:
         """Run calls at once and yield each as it finishes; leaving early stops the rest."""
         tasks = [asyncio.ensure_future(self._run(call)) for call in calls]
         try:

@@ -83,7 +83,8 @@ def _usage(session: NotebookSession, _arguments: list[str]) -> str:
 
 
 def _row(entry: CellUsage) -> str:
-    return f"{entry.turn:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12} {entry.state:<8} {entry.model}"
+    figures = f"{entry.turn:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
+    return f"{figures} {entry.state:<8} {entry.model}"
 
 
 def _spent(session: NotebookSession) -> str:

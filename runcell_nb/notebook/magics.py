@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
 from runcell_nb.core.errors import RuncellError
 from runcell_nb.core.result import RunResult
@@ -31,7 +31,9 @@ class RuncellMagics(Magics):
         except BaseException as error:
             raise self._shown(error) from error.__cause__
 
-    @cell_magic("runcell")
+    # Nothing in a prompt or an option line is expanded: IPython would execute `{expr}` there.
+    @no_var_expand
+    @cell_magic("runcell")  # type: ignore[arg-type]
     def cell(self, line: str, body: str) -> RunResult[Any]:
         r"""Give a prompt to an agent that works in the notebook's sandbox.
 
@@ -56,7 +58,8 @@ class RuncellMagics(Magics):
         except BaseException as error:
             raise self._shown(error) from error.__cause__
 
-    @line_magic("runcell")
+    @no_var_expand
+    @line_magic("runcell")  # type: ignore[arg-type]
     def line(self, line: str) -> Any:
         """Show where you are, or change it: %runcell [model [NAME] | files | usage]."""
         try:
@@ -71,7 +74,3 @@ class RuncellMagics(Magics):
     def _shown(self, error: BaseException) -> BaseException:
         return error if self.session.settings.full_traceback else shortened(error)
 
-
-# Nothing in a prompt or an option line is expanded: IPython would execute `{expr}` there.
-RuncellMagics.cell._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
-RuncellMagics.line._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
