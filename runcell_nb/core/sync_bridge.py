@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -38,16 +39,31 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise InvalidOptionError(
             "run_sync was called from inside an async tool or callback; use `await agent.run(…)`."
         )
-    future = asyncio.run_coroutine_threadsafe(work(), loop)
+    stopped = threading.Event()
+
+    async def whole() -> T:
+        try:
+            return await work()
+        finally:
+            stopped.set()
+
+    future = asyncio.run_coroutine_threadsafe(whole(), loop)
     try:
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
-        with suppress(BaseException):
-            future.exception(timeout=_STOP_SECONDS)
+        _wait_for(stopped)
         raise
     except CancelledError:
         raise asyncio.CancelledError from None
+
+
+def _wait_for(stopped: threading.Event) -> None:
+    """Wait a bounded time; more interrupts meanwhile do nothing more."""
+    deadline = time.monotonic() + _STOP_SECONDS
+    while not stopped.is_set() and time.monotonic() < deadline:
+        with suppress(KeyboardInterrupt):
+            stopped.wait(deadline - time.monotonic())
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

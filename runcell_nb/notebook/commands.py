@@ -47,7 +47,7 @@ def _status(session: NotebookSession, _arguments: list[str]) -> str:
     files = run_blocking(session.list_files)
     return "\n".join(
         [
-            f"model    {session.model.sentence}",
+            f"model    {session.settings.answering.sentence}",
             f"thread   main, {_count(turns, 'turn')}",
             f"sandbox  virtual, {_count(len(files), 'file')}",
             f"spent    {_spent(session)}",
@@ -61,13 +61,13 @@ def _model(session: NotebookSession, arguments: list[str]) -> str:
         raise InvalidOptionError(f"%runcell model takes one name, got {' '.join(arguments)!r}.")
     if arguments:
         run_blocking(lambda: session.choose_model(arguments[0]))
-        return session.model.sentence
+        return session.settings.answering.sentence
     ready = [
         f"  {model} ({variable} is set)" for _, variable, model in DEFAULT_MODELS if os.environ.get(variable)
     ]
     demo = f"  {DEMO_MODEL} (offline, needs no key; not a language model)"
     how = "Any provider/name that litellm knows works once its key is set, or give it by %%runcell --model."
-    return "\n".join([session.model.sentence, "ready to use:", *ready, demo, how])
+    return "\n".join([session.settings.answering.sentence, "ready to use:", *ready, demo, how])
 
 
 def _files(session: NotebookSession, arguments: list[str]) -> Any:

@@ -1,17 +1,23 @@
-"""`%load_ext runcell_nb` and `%unload_ext runcell_nb`."""
+"""`%load_ext runcell_nb` and `%unload_ext runcell_nb`.
+
+Loading returns in a blink: what a run needs is imported by a thread meanwhile.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+from importlib import import_module
 from typing import Any
 
-from runcell_nb.core.result import RunResult
 from runcell_nb.core.sync_bridge import run_blocking
+from runcell_nb.models.defaults import DEMO_MODEL
 
 from .cell_transform import MAGICS_CLASS, rewrite_runcell_cell
 from .magics import RuncellMagics
-from .session import NotebookSession
 from .settings import Runcell
+
+_RESULT = ("runcell_nb.core.result", "RunResult")
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -23,12 +29,15 @@ def load_ipython_extension(shell: Any) -> None:
     if MAGICS_CLASS in shell.magics_manager.registry:
         return
     settings = Runcell(parent=shell)
-    session = NotebookSession(shell, settings)
+    magics = RuncellMagics(shell, settings)
     shell.configurables.append(settings)
-    shell.register_magics(RuncellMagics(shell, session))
+    shell.register_magics(magics)
     shell.input_transformers_cleanup.insert(0, rewrite_runcell_cell)
-    shell.display_formatter.ipython_display_formatter.for_type(RunResult, _show_once(session))
-    sys.stdout.write(f"runcell: {session.model.sentence}\n")
+    shell.display_formatter.ipython_display_formatter.for_type_by_name(*_RESULT, magics.show_once)
+    sys.stdout.write(f"runcell: {settings.answering.sentence}\n")
+    threading.Thread(
+        target=_warm_up, args=[settings.answering.model], name="runcell-warm-up", daemon=True
+    ).start()
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -43,17 +52,16 @@ def unload_ipython_extension(shell: Any) -> None:
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("runcell", None)
     shell.input_transformers_cleanup.remove(rewrite_runcell_cell)
-    shell.configurables.remove(magics.session.settings)
-    shell.display_formatter.ipython_display_formatter.pop(RunResult, None)
+    for configurable in (magics, magics.settings):
+        shell.configurables.remove(configurable)
+    formatter = shell.display_formatter.ipython_display_formatter
+    formatter.deferred_printers.pop(_RESULT, None)
+    formatter.pop(".".join(_RESULT), None)
     run_blocking(magics.session.close)
 
 
-def _show_once(session: NotebookSession) -> Any:
-    """A cell's own view has shown its result: the display hook need not show it again, this once."""
-
-    def show(result: RunResult[Any]) -> None:
-        if session.last_result is not result:
-            raise NotImplementedError  # IPython goes on to the other representations
-        session.last_result = None
-
-    return show
+def _warm_up(model: str) -> None:
+    """Import what the first cell will need, so that it need not wait for it."""
+    import_module("runcell_nb.notebook.session")
+    if model != DEMO_MODEL:
+        import_module("runcell_nb.models.litellm_import").preload()

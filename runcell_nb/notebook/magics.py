@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
 from runcell_nb.core.errors import RuncellError
-from runcell_nb.core.result import RunResult
 from runcell_nb.core.sync_bridge import run_blocking
 
-from .commands import run_command
-from .session import NotebookSession
+from .settings import Runcell
 from .short_error import shortened
+
+if TYPE_CHECKING:
+    from runcell_nb.core.result import RunResult
+
+    from .session import NotebookSession
 
 
 @magics_class
 class RuncellMagics(Magics):
     """The magics of one shell."""
 
-    def __init__(self, shell: Any, session: NotebookSession) -> None:
+    def __init__(self, shell: Any, settings: Runcell) -> None:
         super().__init__(shell)
-        self.session = session
+        self.settings = settings
+
+    @cached_property
+    def session(self) -> NotebookSession:
+        """The notebook session; made, and its modules imported, when first used."""
+        from .session import NotebookSession
+
+        return NotebookSession(self.shell, self.settings)
+
+    def show_once(self, result: RunResult[Any]) -> None:
+        """Show nothing for a result that its own cell has just shown; the second time is as ever."""
+        if self.session.last_result is not result:
+            raise NotImplementedError  # IPython goes on to the other representations
+        self.session.last_result = None
 
     async def run_cell(self, line: str, body: str) -> RunResult[Any]:
         """Run a `%%runcell` cell; the awaited form of the magic."""
@@ -42,6 +59,7 @@ class RuncellMagics(Magics):
 
           -m, --model MODEL   who answers this cell: local/demo (offline, not a language model),
                               anthropic/claude-sonnet-4-5, openai/gpt-4o, ollama/llama3, ...
+                              or a variable that holds a ModelGateway
           --in NAME ...       variables (text, bytes, a DataFrame, JSON values), files, folders or
                               globs to put into the sandbox; the model is told what they are
           --out NAME          bind the RunResult: .text .files .usage
@@ -62,6 +80,8 @@ class RuncellMagics(Magics):
     @line_magic("runcell")  # type: ignore[arg-type]
     def line(self, line: str) -> Any:
         """Show where you are, or change it: %runcell [model [NAME] | files | usage]."""
+        from .commands import run_command
+
         try:
             shown = run_command(self.session, line)
         except RuncellError as error:
@@ -72,5 +92,4 @@ class RuncellMagics(Magics):
         return shown
 
     def _shown(self, error: BaseException) -> BaseException:
-        return error if self.session.settings.full_traceback else shortened(error)
-
+        return error if self.settings.full_traceback else shortened(error)

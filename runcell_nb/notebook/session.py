@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
 from runcell_nb.core.errors import InvalidOptionError, message_of
 from runcell_nb.core.events import FileChangeEvent, RunEvent
+from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.limits import RunLimits
 from runcell_nb.core.result import RunResult
 from runcell_nb.core.run import AgentRun
@@ -21,7 +21,6 @@ from runcell_nb.core.sandbox_options import create_sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
 from runcell_nb.core.usage import RunUsage
-from runcell_nb.models.defaults import DefaultModel, default_model
 
 from .cell_inputs import cell_inputs, note_of
 from .cell_options import CellOptions, parse_cell_options
@@ -67,7 +66,6 @@ class NotebookSession:
         self._shell = shell
         self._sandbox: Sandbox | None = None
         self._browsers: list[FileBrowser] = []
-        self._chosen_model: str | None = None
         self.settings = settings
         self.thread = Thread()
         self.spent: list[CellUsage] = []
@@ -77,17 +75,6 @@ class NotebookSession:
     def _in_kernel(self) -> bool:
         return getattr(self._shell, "kernel", None) is not None
 
-    @property
-    def model(self) -> DefaultModel:
-        """What answers a cell without `--model`, and why."""
-        if self._chosen_model is not None:
-            return DefaultModel(self._chosen_model, f"using {self._chosen_model}, chosen with %runcell model")
-        if self.settings.model:
-            return DefaultModel(
-                self.settings.model, f"using {self.settings.model} from the setting Runcell.model"
-            )
-        return default_model(os.environ)
-
     async def choose_model(self, name: str) -> None:
         """Let a model answer from now on.
 
@@ -96,7 +83,7 @@ class NotebookSession:
             CredentialError: Its key is missing; likewise.
         """
         await load_gateway(name).describe(name)
-        self._chosen_model = name
+        self.settings.model = name
 
     async def sandbox(self) -> Sandbox:
         """Return the notebook's sandbox, made on first use."""
@@ -128,7 +115,7 @@ class NotebookSession:
         prompt = checked_prompt(body)
         inputs = cell_inputs(options.inputs, self._shell.user_ns)
         note = note_of(inputs)
-        agent = create_agent(options.model or self.model.model, tools=self._tools(options.tools))
+        agent = create_agent(self._model(options.model), tools=self._tools(options.tools))
         run = agent.stream(
             f"{prompt}\n\n{note}" if note else prompt,
             files=[entry.file for entry in inputs],
@@ -147,6 +134,13 @@ class NotebookSession:
         if self._sandbox is not None:
             await self._sandbox.destroy()
 
+    def _model(self, name: str | None) -> str | ModelGateway:
+        """Return what answers a cell: a model's name, or a gateway that a variable of that name holds."""
+        if name is None:
+            return self.settings.answering.model
+        held = self._shell.user_ns.get(name)
+        return held if isinstance(held, ModelGateway) else name
+
     def _tools(self, names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
         missing = [name for name in names if not callable(self._shell.user_ns.get(name))]
         if missing:
@@ -159,7 +153,7 @@ class NotebookSession:
         def stop() -> None:
             run.cancel(STOPPED)
 
-        view = self._view(stop, options.model or self.model.model)
+        view = self._view(stop, options.model or self.settings.answering.model)
         telling = asyncio.ensure_future(self._tell(run, view))
         try:
             with interrupt_stops(stop, asyncio.get_running_loop()):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from traitlets import Bool, Unicode
 from traitlets.config import Configurable
+
+from runcell_nb.models.defaults import DefaultModel, default_model
 
 
 class Runcell(Configurable):
@@ -13,3 +17,10 @@ class Runcell(Configurable):
         config=True
     )
     full_traceback = Bool(False, help="Show whole tracebacks of failing %%runcell cells.").tag(config=True)
+
+    @property
+    def answering(self) -> DefaultModel:
+        """The model that answers a cell without `--model`, and why."""
+        if self.model:
+            return DefaultModel(self.model, f"using {self.model}; change with %runcell model")
+        return default_model(os.environ)
