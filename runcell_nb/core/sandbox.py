@@ -151,6 +151,11 @@ class Sandbox:
         return self._session.id
 
     @property
+    def working_directory(self) -> str:
+        """Absolute path of the workspace as commands see it."""
+        return self._session.working_directory
+
+    @property
     def shell_notes(self) -> str:
         """What the model should know of this shell; empty when there is nothing to say."""
         return str(getattr(self._session, "shell_notes", ""))

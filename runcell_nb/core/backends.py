@@ -1,0 +1,47 @@
+"""The one place where a backend is chosen by name; it is imported only when used."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+from .errors import RuncellNotImplementedError
+from .gateway import ModelGateway
+
+_SANDBOXES = {"virtual": "runcell_nb.sandboxes.virtual:VirtualProvider"}
+
+_GATEWAYS = {"local/demo": "runcell_nb.models.demo:DemoModel"}
+_OTHER_MODELS = "runcell_nb.models.litellm_gateway:LiteLLMGateway"
+
+
+def load_sandbox_provider(kind: str) -> Any:
+    """Return the class that makes sandboxes of a kind.
+
+    Raises:
+        RuncellNotImplementedError: This version does not have it.
+    """
+    if kind not in _SANDBOXES:
+        raise RuncellNotImplementedError(
+            f"Sandboxes of type {kind!r} are not in this version yet; use 'virtual' or a custom provider."
+        )
+    return _load(_SANDBOXES[kind])
+
+
+def load_gateway(model_id: str) -> ModelGateway:
+    """Return the gateway that answers for a model, one instance a process.
+
+    Args:
+        model_id: As the user gave it; it may still be unknown to the gateway.
+    """
+    return _gateway(_GATEWAYS.get(model_id, _OTHER_MODELS))
+
+
+@cache
+def _gateway(target: str) -> ModelGateway:
+    return cast(ModelGateway, _load(target)())
+
+
+def _load(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
