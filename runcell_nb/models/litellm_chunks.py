@@ -1,0 +1,153 @@
+"""The chunks that litellm streams, put together into deltas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from runcell_nb.core.gateway import (
+    ModelDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallDelta,
+)
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A tool call that is still being written."""
+
+    index: int
+    id: str
+    has_own_id: bool
+    name: str
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+    def is_whole(self) -> bool:
+        """Return whether the arguments so far are a JSON object, after which nothing can follow."""
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False  # without parsing, which would be quadratic over many pieces
+        try:
+            return isinstance(json.loads(self.arguments), dict)
+        except ValueError:
+            return False
+
+
+class ChunkReader:
+    """Reads the chunks of one response.
+
+    Attributes:
+        finish_reason: In our words; None until the response has ended.
+        usage: litellm's figures, estimated where the provider sent none; None until they came.
+        has_content: Whether the response had any text, reasoning or tool call.
+    """
+
+    def __init__(self, provider: str) -> None:
+        self.finish_reason: str | None = None
+        self.usage: Any = None
+        self.has_content = False
+        self._provider = provider
+        self._open: list[_OpenCall] = []
+
+    @property
+    def complete(self) -> bool:
+        """Whether both the ending and the figures have come."""
+        return self.usage is not None and self.finish_reason is not None
+
+    def read(self, chunk: Any) -> Sequence[ModelDelta]:
+        """Return the deltas of one chunk; most have one or none."""
+        usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self.usage = usage
+        if not chunk.choices:
+            return ()
+        choice = chunk.choices[0]
+        if choice.finish_reason:
+            self.finish_reason = choice.finish_reason.replace("_", "-")
+        delta = choice.delta
+        deltas: list[ModelDelta] = self._reasoning(delta)
+        if delta.content:
+            deltas.append(TextDelta(delta.content))
+        if delta.tool_calls:
+            for piece in delta.tool_calls:
+                self._add(piece, deltas)
+        if deltas:
+            self.has_content = True
+        return deltas
+
+    def close(self) -> list[ModelDelta]:
+        """Return the calls that were still open when the response ended."""
+        calls, self._open = self._open, []
+        return [_finished(call) for call in calls]
+
+    def _reasoning(self, delta: Any) -> list[ModelDelta]:
+        text = getattr(delta, "reasoning_content", None) or ""
+        signed = _signed_block(getattr(delta, "thinking_blocks", None))
+        if signed is not None:
+            return [ReasoningDelta(text, {"provider": self._provider, "block": signed})]
+        return [ReasoningDelta(text)] if text else []
+
+    def _add(self, piece: Any, deltas: list[ModelDelta]) -> None:
+        """Put a piece to its call, which is a new one by index, id or a whole call before it."""
+        name, text = piece.function.name or "", _text(piece.function.arguments)
+        call = self._continued(piece.index or 0, piece.id, name)
+        if call is None and not (piece.id or name or text.strip()):
+            return  # an empty last piece of a call that was taken as whole
+        if call is None:
+            deltas.extend(self._take_whole())
+            call = _OpenCall(piece.index or 0, piece.id or f"call_{uuid4().hex}", bool(piece.id), name)
+            self._open.append(call)
+        elif piece.id and not call.has_own_id:
+            call.id, call.has_own_id = piece.id, True
+        call.name = call.name or name
+        call.pieces.append(text)
+        deltas.append(ToolArgumentsDelta(call.id, call.name, text))
+
+    def _continued(self, index: int, call_id: str | None, name: str) -> _OpenCall | None:
+        """Return the open call that a piece belongs to, or None when it starts one.
+
+        Some providers send several calls under one index, so an id that differs starts a new call, and
+        so does a name after a whole call.
+        """
+        call = next((call for call in reversed(self._open) if call.index == index), None)
+        if call is None:
+            return None
+        if call_id and call_id != call.id:
+            return call if not call.has_own_id and not call.arguments else None
+        if name and not call_id and call.is_whole():
+            return None
+        return call
+
+    def _take_whole(self) -> list[ModelDelta]:
+        """Return the calls at the front that are whole; the others may still be continued."""
+        whole: list[ModelDelta] = []
+        while self._open and self._open[0].is_whole():
+            whole.append(_finished(self._open.pop(0)))
+        return whole
+
+
+def _finished(call: _OpenCall) -> ToolCallDelta:
+    return ToolCallDelta(call.id, call.name, call.arguments)
+
+
+def _text(arguments: object) -> str:
+    """Return arguments as text; a few providers send them parsed."""
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _signed_block(blocks: Any) -> dict[str, Any] | None:
+    """Return the thinking block that ends here with what its provider wants back, or None."""
+    for block in blocks or ():
+        if block.get("signature") or block.get("type") == "redacted_thinking":
+            return {name: value for name, value in block.items() if name != "thinking" and value is not None}
+    return None

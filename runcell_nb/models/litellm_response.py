@@ -1,0 +1,170 @@
+"""One request to litellm: opened, retried until its first delta, read to its end, closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelRequest, RetryDelta
+from runcell_nb.core.usage import RequestUsage, UsageSource
+
+from .catalogue import Target
+from .failures import broken_stream, failure_of
+from .litellm_chunks import ChunkReader
+from .litellm_connections import http_arguments
+from .litellm_wire import reasoning_effort, wire_messages, wire_tools
+from .prices import request_usage
+from .providers import Access, is_local
+from .request_error import ModelRequestError
+from .retry import retrying
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+_CONNECT_SECONDS = 30.0
+_READ_SECONDS = 600.0  # the run's own limit on silence (API 10) comes long before
+
+_ENDINGS_WITHOUT_CONTENT = frozenset({"length", "content-filter"})
+"""Endings that say something even when nothing came before them."""
+
+
+class Response:
+    """The answer to one request while it comes in."""
+
+    def __init__(self, litellm: Any, request: ModelRequest, target: Target, access: Access) -> None:
+        self._litellm = litellm
+        self._request = request
+        self._target = target
+        self._access = access
+        self._reader = ChunkReader(target.provider)
+        self._stream: Any = None
+        self._ended = False
+        self._retry: RetryDelta | None = None
+
+    async def deltas(self) -> AsyncGenerator[ModelDelta, None]:
+        """Yield everything, from the first `RetryDelta` to the `FinishDelta`.
+
+        Raises:
+            ModelRequestError: The provider or the network failed.
+        """
+        first: Sequence[ModelDelta] = ()
+        async for attempt in retrying(self._request.patience, self._before_sleep):
+            if self._retry is not None:
+                yield self._retry
+                await asyncio.sleep(self._retry.delay)
+            with attempt:
+                first = await self._attempt()
+        for delta in first:
+            yield delta
+        failure = None
+        try:
+            while not self._ended:
+                for delta in await self._read():
+                    yield delta
+        except Exception as error:
+            failure = self._failure(error)
+        if failure is not None:  # raised in the handler, it would keep litellm's as its context
+            raise failure
+        for delta in self._reader.close():
+            yield delta
+        yield FinishDelta(self._reader.finish_reason or "stop", self._usage())
+
+    async def close(self) -> None:
+        """Close the HTTP stream; nothing to do when it has been read to its end."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.aclose()
+
+    async def _attempt(self) -> Sequence[ModelDelta]:
+        """Open the stream and return its first deltas; none when it ended well without any."""
+        try:
+            self._stream = await self._litellm.acompletion(**await self._arguments())
+            deltas: Sequence[ModelDelta] = ()
+            while not deltas and not self._ended:
+                deltas = await self._read()
+            return deltas
+        except Exception as error:
+            failure = self._failure(error)
+        await self.close()
+        self._reader, self._ended = ChunkReader(self._target.provider), False
+        raise failure
+
+    async def _read(self) -> Sequence[ModelDelta]:
+        """Return the deltas of the next chunk; past the last one, look at how the response ended.
+
+        Past its usage a stream of litellm's only hands itself to a logging worker, which stays bound to
+        the first event loop that used it: that end is left out.
+        """
+        chunk = await anext(self._stream, None)
+        deltas = self._reader.read(chunk) if chunk is not None else ()
+        if chunk is None or self._reader.complete:
+            self._ended = True
+            self._check_end()
+        return deltas
+
+    def _check_end(self) -> None:
+        """Refuse what is no answer: litellm makes up an ending where the provider sent none."""
+        reader, model = self._reader, self._target.qualified
+        if reader.finish_reason is None or not _provider_finished(self._stream):
+            raise broken_stream(model, "broke off before its end")
+        if not reader.has_content and reader.finish_reason not in _ENDINGS_WITHOUT_CONTENT:
+            raise broken_stream(model, "was empty")
+
+    def _failure(self, error: Exception) -> ModelRequestError:
+        if isinstance(error, ModelRequestError):
+            return error
+        return failure_of(error, self._target.qualified, self._access, begun=self._stream is not None)
+
+    def _before_sleep(self, state: RetryCallState) -> None:
+        reason = str(state.outcome.exception()) if state.outcome else ""
+        self._retry = RetryDelta(state.attempt_number, state.upcoming_sleep, reason)
+
+    def _usage(self) -> RequestUsage:
+        source: UsageSource = "provider" if _provider_counted(self._stream) else "estimated"
+        if is_local(self._target.provider, self._access.base_url):
+            source = "local"
+        return request_usage(self._litellm, self._target, self._reader.usage, source)
+
+    async def _arguments(self) -> dict[str, Any]:
+        """Return the keywords of the call. Key and base URL are explicit: litellm reads the environment."""
+        import httpx
+
+        request, target, access = self._request, self._target, self._access
+        effort = reasoning_effort(request.thinking_level, target.info, request.messages, target.provider)
+        optional = {
+            "tools": wire_tools(request.tools) or None,
+            "reasoning_effort": effort,
+            "api_key": access.api_key,
+            "api_base": access.base_url,
+        }
+        return {
+            "model": target.qualified,
+            "messages": wire_messages(request.system, request.messages, target.provider),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "timeout": httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS),
+            "max_retries": 0,
+            "num_retries": 0,
+            "drop_params": True,
+            "no-log": True,
+            **await http_arguments(self._litellm, target.provider),
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+
+def _provider_finished(stream: Any) -> bool:
+    """Return whether the ending came from the provider; other streams than litellm's wrapper make up none."""
+    if not hasattr(stream, "received_finish_reason"):
+        return True
+    return bool(
+        stream.received_finish_reason
+        or stream.intermittent_finish_reason
+        or getattr(stream, "received_any_finish_reason", False)
+    )
+
+
+def _provider_counted(stream: Any) -> bool:
+    """Return whether any chunk brought figures; litellm estimates them silently where none did."""
+    usages = (getattr(chunk, "usage", None) for chunk in getattr(stream, "chunks", ()))
+    return any(usage is not None and usage.total_tokens for usage in usages)

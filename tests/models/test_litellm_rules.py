@@ -1,0 +1,140 @@
+"""The small rules: messages, tools, effort, pauses, redaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from runcell_nb.core.gateway import ToolSpec
+from runcell_nb.core.messages import (
+    AssistantMessage,
+    ReasoningBlock,
+    TextBlock,
+    ToolCallBlock,
+    ToolMessage,
+    ToolResultBlock,
+    user_text,
+)
+from runcell_nb.models.litellm_wire import reasoning_effort, wire_messages, wire_tools
+from runcell_nb.models.redact import redact
+from runcell_nb.models.retry import retry_after
+
+SIGNED = {"provider": "anthropic", "block": {"type": "thinking", "signature": "S"}}
+CALL = ToolCallBlock(id="c1", name="ls", arguments='{"path": "."}')
+RESULT = ToolMessage(content=(ToolResultBlock(call_id="c1", name="ls", content=(TextBlock(text="a.txt"),)),))
+
+
+def test_a_conversation_in_litellms_shape() -> None:
+    log = (user_text("List."), AssistantMessage(content=(TextBlock(text="Yes."), CALL)), RESULT)
+    assert wire_messages("Be brief.", log, "openai") == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "List."},
+        {
+            "role": "assistant",
+            "content": "Yes.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "name": "ls", "content": "a.txt"},
+    ]
+
+
+def test_thinking_goes_back_to_its_own_provider_only() -> None:
+    log = (
+        user_text("Hi."),
+        AssistantMessage(content=(ReasoningBlock(text="Hm.", provider=SIGNED), CALL)),
+        RESULT,
+    )
+    (_, own, _), (_, other, _) = (wire_messages(None, log, name) for name in ("anthropic", "openai"))
+    assert own["thinking_blocks"] == [{"type": "thinking", "signature": "S", "thinking": "Hm."}]
+    assert "thinking_blocks" not in other and "Hm." not in repr(other)
+
+
+def test_a_response_of_foreign_thinking_alone_is_left_out() -> None:
+    log = (user_text("Hi."), AssistantMessage(content=(ReasoningBlock(text="Hm."),)), user_text("Well?"))
+    assert [message["role"] for message in wire_messages(None, log, "openai")] == ["user", "user"]
+
+
+def test_a_tool_without_parameters_still_has_an_object() -> None:
+    (tool,) = wire_tools([ToolSpec("now", "Tell the time.", {})])
+    assert tool["function"]["parameters"] == {"type": "object", "properties": {}}
+
+
+ALL_LEVELS = {f"supports_{level}_reasoning_effort": True for level in ("none", "minimal", "xhigh")}
+
+
+@pytest.mark.parametrize(
+    ("level", "info", "effort"),
+    [
+        (None, {"supports_reasoning": True}, None),
+        ("high", {}, None),
+        ("high", {"supports_reasoning": True}, "high"),
+        ("off", {"supports_reasoning": True}, None),
+        ("minimal", {"supports_reasoning": True}, "low"),
+        ("xhigh", {"supports_reasoning": True}, "high"),
+        ("off", {"supports_reasoning": True, **ALL_LEVELS}, "none"),
+        ("minimal", {"supports_reasoning": True, **ALL_LEVELS}, "minimal"),
+        ("xhigh", {"supports_reasoning": True, **ALL_LEVELS}, "xhigh"),
+    ],
+)
+def test_effort_by_what_the_model_knows(level: Any, info: dict[str, Any], effort: str | None) -> None:
+    assert reasoning_effort(level, info, (user_text("Hi."),), "openai") == effort
+
+
+def test_anthropic_is_not_asked_to_think_on_after_unsigned_calls() -> None:
+    info = {"supports_reasoning": True}
+    unsigned = (user_text("Hi."), AssistantMessage(content=(CALL,)), RESULT)
+    signed = (
+        user_text("Hi."),
+        AssistantMessage(content=(ReasoningBlock(text="Hm.", provider=SIGNED), CALL)),
+        RESULT,
+    )
+    assert reasoning_effort("high", info, unsigned, "anthropic") is None
+    assert reasoning_effort("high", info, signed, "anthropic") == "high"
+    assert reasoning_effort("high", info, unsigned, "openai") == "high"
+
+
+NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "Mon, 30 Nov 2026 12:00:30 GMT"}, 30.0),
+        ({"retry-after": "Mon, 30 Nov 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+    ],
+)
+def test_how_long_a_response_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("key topsecret!", "key [key]"),
+        ("url?key=abc&x=1", "url?key=[key]&x=1"),
+        ("https://me:pw@host/v1", "https://[key]@host/v1"),
+        ("Authorization: Bearer abcdef.123", "Authorization: Bearer [key]"),
+        ("Incorrect API key provided: sk-proj-ab*****xyz.", "Incorrect API key provided: [key]."),
+        ("quoted tops%2Fecret%21", "quoted [key]"),
+        ("the rest stays: 401 at 10:15", "the rest stays: 401 at 10:15"),
+    ],
+)
+def test_keys_are_removed(text: str, expected: str) -> None:
+    assert redact(text, ["topsecret!", "tops/ecret!"], {}) == expected
+
+
+def test_keys_of_the_environment_are_removed_too() -> None:
+    environ = {"AWS_SECRET_ACCESS_KEY": "aws-value-1", "HOME": "/home/me"}
+    assert redact("aws-value-1 in /home/me", (), environ) == "[key] in /home/me"
