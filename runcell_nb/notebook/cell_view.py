@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from uuid import uuid4
 
-from runcell_nb.core.events import RunEvent, TextEvent, ToolCallEvent, event_to_dict
-
 from .run_view import RunView
+from .shown_text import visible
 from .static_bundle import static_bundle
 from .static_text import static_plain
+from .tool_display import summary_of
 from .transcript import RunState, Transcript
 
 
@@ -20,8 +20,8 @@ class CellView(Protocol):
 
     transcript: Transcript
 
-    def show(self, event: RunEvent) -> None:
-        """Show one event."""
+    def show(self, event: Mapping[str, Any]) -> None:
+        """Show one event, as a dict of `event_to_dict`."""
 
     def end(self, state: RunState, message: str | None = None) -> None:
         """Show how the run ended and leave a copy that stays."""
@@ -44,9 +44,9 @@ class LiveCellView:
         self.transcript = self._widget.transcript
         display(self._widget, display_id=self._display_id)  # type: ignore[no-untyped-call]
 
-    def show(self, event: RunEvent) -> None:
+    def show(self, event: Mapping[str, Any]) -> None:
         """Show one event."""
-        self._widget.feed(event_to_dict(event))
+        self._widget.feed(event)
 
     def end(self, state: RunState, message: str | None = None) -> None:
         """Replace the widget by the static copy."""
@@ -64,16 +64,13 @@ class TextCellView:
         self.transcript = Transcript(**titles)
         self._fresh_line = True
 
-    def show(self, event: RunEvent) -> None:
+    def show(self, event: Mapping[str, Any]) -> None:
         """Write what a terminal can show."""
-        self.transcript.apply(event_to_dict(event))
-        if isinstance(event, TextEvent):
-            sys.stdout.write(event.text)
-            self._fresh_line = event.text.endswith("\n")
-        elif isinstance(event, ToolCallEvent):
-            sys.stdout.write(("" if self._fresh_line else "\n") + f"[{event.name}]\n")
-            self._fresh_line = True
-        sys.stdout.flush()
+        self.transcript.apply(event)
+        if event["type"] == "text":
+            self._write(event["text"])
+        elif event["type"] == "tool-call":
+            self._write_line(f"[{event['name']}] {summary_of(event['input'])}")
 
     def end(self, state: RunState, message: str | None = None) -> None:
         """Write the summary."""

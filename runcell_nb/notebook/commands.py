@@ -83,7 +83,7 @@ def _usage(session: NotebookSession, _arguments: list[str]) -> str:
 
 
 def _row(entry: CellUsage) -> str:
-    figures = f"{entry.turn:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
+    figures = f"{entry.number:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
     return f"{figures} {entry.state:<8} {entry.model}"
 
 

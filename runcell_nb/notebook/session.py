@@ -10,8 +10,8 @@ from typing import Any
 from runcell_nb.core.agent import create_agent
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
-from runcell_nb.core.errors import InvalidOptionError, message_of
-from runcell_nb.core.events import FileChangeEvent, RunEvent
+from runcell_nb.core.errors import InvalidOptionError, RuncellError, message_of
+from runcell_nb.core.events import event_to_dict
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.limits import RunLimits
 from runcell_nb.core.result import RunResult
@@ -38,14 +38,14 @@ class CellUsage:
     """What one cell used.
 
     Attributes:
-        turn: Number of the run in this session, from 1.
+        number: Of the run in this session, from 1.
         model: What answered.
         usage: Tokens and cost.
         cost: As shown to a person.
         state: 'done', 'failed' or 'stopped'.
     """
 
-    turn: int
+    number: int
     model: str
     usage: RunUsage
     cost: str
@@ -169,16 +169,13 @@ class NotebookSession:
 
     async def _tell(self, run: AgentRun[Any], view: CellView) -> None:
         async for event in run.events():
-            view.show(event)
-            self._tell_browsers(event)
-
-    def _tell_browsers(self, event: RunEvent) -> None:
-        if isinstance(event, FileChangeEvent):
+            told = event_to_dict(event)
+            view.show(told)
             for browser in self._browsers:
-                browser.follow(event.path)
+                browser.feed(told)
 
     def _view(self, stop: Callable[[], object], model: str) -> CellView:
-        titles = {"model": model, "thread": THREAD_NAME, "turn": len(self.spent) + 1}
+        titles = {"model": model, "thread": THREAD_NAME, "turn": len(self.thread.messages) // 2 + 1}
         if not self._in_kernel:
             return TextCellView(**titles)
         return LiveCellView(self._shell, stop, **titles)
@@ -186,6 +183,7 @@ class NotebookSession:
     def _close_view(self, view: CellView, state: Any, outcome: Any) -> None:
         message = message_of(outcome) if isinstance(outcome, BaseException) else None
         view.end(state, message)
-        usage = getattr(outcome, "usage", None) or RunUsage()
-        shown = view.transcript
-        self.spent.append(CellUsage(len(self.spent) + 1, shown.model, usage, shown.cost, state))
+        usage = outcome.usage if isinstance(outcome, (RunResult, RuncellError)) else None
+        if usage is not None:  # a run that never started has none, and is not worth a line
+            shown = view.transcript
+            self.spent.append(CellUsage(len(self.spent) + 1, shown.model, usage, shown.cost, state))

@@ -1,0 +1,129 @@
+"""What is shown of one file: text, table, picture or a sentence; bounded, whatever the file holds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import PurePosixPath
+from typing import Any
+
+from .shown_text import count_text, one_line, size_text, visible
+
+MAX_TEXT_BYTES = 200_000
+"""Bytes of a text that are shown."""
+
+MAX_IMAGE_BYTES = 10_000_000
+"""Larger pictures are not sent to the browser."""
+
+MAX_TABLE_ROWS = 200
+"""Rows of a table that are shown."""
+
+_MAX_COLUMNS = 60
+_MAX_LINE_CHARS = 5_000
+_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """Return what to show of a file, as plain JSON and buffers.
+
+    Args:
+        path: Its name decides between table, JSON and text; pictures are known by their content.
+        data: The whole content.
+
+    Returns:
+        `kind` is 'text', 'table', 'image' or 'binary'; `note` states what was left out; the bytes of an
+        image are the one buffer.
+    """
+    media_type = _image_type(data)
+    if media_type is not None:
+        return _image(media_type, data)
+    text = _text(data[: MAX_TEXT_BYTES + 4])
+    if text is None:
+        return {
+            "kind": "binary",
+            "note": f"A binary file of {size_text(len(data))}; download it to see it.",
+        }, []
+    note = _cut_note(len(data))
+    if note:
+        text = text[: text.rfind("\n") + 1] or text
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        table = _table(text, "\t" if suffix == ".tsv" else ",", whole=not note)
+        if table is not None:
+            return table, []
+    if suffix == ".json" and not note:
+        text = _pretty(text)
+    return {"kind": "text", "text": _short_lines(visible(text)), "note": note}, []
+
+
+def _image_type(data: bytes) -> str | None:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), None)
+
+
+def _image(media_type: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    if len(data) > MAX_IMAGE_BYTES:
+        return {"kind": "binary", "note": f"A picture of {size_text(len(data))}; download it to see it."}, []
+    return {"kind": "image", "mediaType": media_type, "note": ""}, [data]
+
+
+def _text(data: bytes) -> str | None:
+    """Return the start of a file as text, None when it is none."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        return None
+    text = data[:MAX_TEXT_BYTES].decode("utf-8-sig", "replace")
+    return None if text.count("\ufffd") > 2 + len(text) // 50 else text
+
+
+def _cut_note(size: int) -> str:
+    if size <= MAX_TEXT_BYTES:
+        return ""
+    return f"The first {size_text(MAX_TEXT_BYTES)} of {size_text(size)}; download the file for the rest."
+
+
+def _table(text: str, delimiter: str, *, whole: bool) -> dict[str, Any] | None:
+    """Return the rows of a CSV text; None when it does not read as a table."""
+    rows: list[list[str]] = []
+    more = not whole
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if len(rows) > MAX_TABLE_ROWS:
+                more = True
+                break
+            if row:
+                rows.append([one_line(cell, 200) for cell in row[:_MAX_COLUMNS]])
+                more_columns = len(row) > _MAX_COLUMNS
+    except csv.Error:
+        return None
+    if not rows or len(rows[0]) < 2:
+        return None
+    note = f"The first {count_text(len(rows) - 1, 'row')}; download the file for the rest." if more else ""
+    if more_columns:
+        note += f" Columns after the first {_MAX_COLUMNS} are left out."
+    return {"kind": "table", "head": rows[0], "rows": rows[1:], "note": note.strip()}
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _short_lines(text: str) -> str:
+    if max(map(len, text.split("\n"))) <= _MAX_LINE_CHARS:
+        return text
+    lines = (
+        line if len(line) <= _MAX_LINE_CHARS else line[:_MAX_LINE_CHARS] + " … part of a long line left out"
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)

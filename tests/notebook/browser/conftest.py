@@ -1,0 +1,275 @@
+"""A real JupyterLab and Notebook 7 in a real Chromium.
+
+`notebook_page` opens a notebook with given cells; the package and the tests are importable in its kernel. The
+tests of this folder share one event loop, one server and one browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page, Request, async_playwright
+
+ROOT = Path(__file__).parents[3]
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SECONDS = 1000
+"""Playwright counts milliseconds."""
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Everything in this folder needs a browser and shares one event loop."""
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    for item in here:
+        item.add_marker(pytest.mark.browser)
+        item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        if CHROMIUM is None and not os.environ.get("RUNCELL_REQUIRE_BROWSER"):
+            item.add_marker(pytest.mark.skip(reason="no Chromium here"))
+
+
+@dataclass
+class NotebookPage:
+    """One notebook in the browser."""
+
+    page: Page
+    path: Path
+    requests: list[Request]
+
+    async def run_all(self, *, wait: bool = True) -> None:
+        """Run every cell; by default wait until the kernel is idle again."""
+        await self.page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        if wait:
+            await self.idle()
+
+    async def idle(self, timeout: float = 60) -> None:
+        """Wait until every code cell has its number."""
+        done = """() => {
+            const prompts = [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')];
+            return prompts.length > 0 && prompts.every((prompt) => /\\d/.test(prompt.textContent));
+        }"""
+        await self.page.wait_for_function(done, timeout=timeout * SECONDS)
+
+    async def run_cell(self, cell: int) -> None:
+        """Run one cell and wait for its end."""
+        await self.page.evaluate(
+            """async (cell) => {
+                window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
+                await window.jupyterapp.commands.execute('notebook:run-cell');
+            }""",
+            cell,
+        )
+
+    async def set_source(self, cell: int, source: str) -> None:
+        """Change the source of a cell."""
+        await self.page.evaluate(
+            """([cell, source]) => {
+                const { content } = window.jupyterapp.shell.currentWidget;
+                content.widgets[cell].model.sharedModel.setSource(source);
+            }""",
+            [cell, source],
+        )
+
+    async def theme(self, name: str) -> None:
+        """Switch to 'light' or 'dark'."""
+        full = "JupyterLab Dark" if name == "dark" else "JupyterLab Light"
+        await self.page.evaluate(
+            "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", full
+        )
+        await self.page.wait_for_function(
+            "(light) => document.body.dataset.jpThemeLight === light", arg=str(name != "dark").lower()
+        )
+
+    async def save(self) -> Any:
+        """Save the notebook and return what stands in the file."""
+        await self.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+        await self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+        return nbformat.read(self.path, as_version=4)
+
+    def output(self, cell: int) -> Locator:
+        """Return the output area of a cell."""
+        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell).locator(".jp-OutputArea").first
+
+
+OpenNotebook = Callable[..., Awaitable[NotebookPage]]
+
+
+@dataclass
+class JupyterServer:
+    url: str
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+
+@pytest.fixture(scope="session")
+def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """JupyterLab on a free port of the loopback interface; it serves Notebook 7 too."""
+    home = tmp_path_factory.mktemp("jupyter")
+    folder = home / "work"
+    folder.mkdir()
+    port = _free_port()
+    _write_settings(home / "settings")
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            _command(port, folder, home), env=_environment(home), cwd=folder, stdout=log, stderr=log
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _wait_for(url + "/api/status", process, home / "server.log")
+            yield JupyterServer(url, folder, process)
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            process.kill()
+            process.wait()
+
+
+def _command(port: int, folder: Path, home: Path) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        "--allow-root",
+        "--no-browser",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}",
+        "--IdentityProvider.token=",
+        "--ServerApp.disable_check_xsrf=True",
+        "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
+        f"--LabApp.user_settings_dir={home / 'settings'}",
+        f"--LabApp.workspaces_dir={home / 'workspaces'}",
+        "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        "--LabApp.extension_manager=readonly",
+    ]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "IPYTHONDIR": str(home / "ipython"),
+    }
+
+
+def _write_settings(folder: Path) -> None:
+    """No pop-ups over the page."""
+    plugin = folder / "@jupyterlab" / "apputils-extension"
+    plugin.mkdir(parents=True)
+    (plugin / "notification.jupyterlab-settings").write_text(
+        json.dumps({"fetchNews": "false", "checkForUpdates": False})
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError), urllib.request.urlopen(url, timeout=5):
+            return
+        time.sleep(0.2)
+    raise RuntimeError("JupyterLab did not start:\n" + log.read_text(errors="replace")[-3000:])
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """A headless Chromium."""
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield chromium
+        await chromium.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_notebook(
+    jupyter_server: JupyterServer, browser: Browser, request: pytest.FixtureRequest
+) -> AsyncIterator[OpenNotebook]:
+    """Return a function that opens a notebook: `await open_notebook([source, …], front_end="lab")`."""
+    pages: list[Page] = []
+
+    async def open_it(
+        cells: Sequence[str] | nbformat.NotebookNode,
+        *,
+        front_end: str = "lab",
+        width: int = 1280,
+        height: int = 1600,
+    ) -> NotebookPage:
+        name = f"{request.node.name.translate(_NO_BRACKETS)}-{len(pages)}.ipynb"
+        path = jupyter_server.folder / name
+        nbformat.write(cells if isinstance(cells, nbformat.NotebookNode) else new_notebook(cells), path)
+        page = await browser.new_page(viewport={"width": width, "height": height})
+        pages.append(page)
+        requests: list[Request] = []
+        page.on("request", lambda sent: requests.append(sent))
+        place = "lab/tree" if front_end == "lab" else "notebooks"
+        reset = "?reset" if front_end == "lab" else ""
+        await page.goto(f"{jupyter_server.url}/{place}/{name}{reset}")
+        await _kernel_ready(page)
+        return NotebookPage(page, path, requests)
+
+    yield open_it
+    for page in pages:
+        await _shut_down(page)
+        await page.close()
+
+
+_NO_BRACKETS = str.maketrans("[]/ ", "____")
+
+
+def new_notebook(cells: Sequence[str]) -> nbformat.NotebookNode:
+    """Return a notebook of code cells for this Python."""
+    nodes = [nbformat.v4.new_code_cell(source) for source in cells]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=nodes, metadata={"kernelspec": kernel})
+
+
+async def _kernel_ready(page: Page) -> None:
+    ready = """() => {
+        const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+        return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
+    }"""
+    await page.wait_for_function(ready, timeout=90 * SECONDS)
+
+
+async def _shut_down(page: Page) -> None:
+    with suppress(Exception):
+        await asyncio.wait_for(
+            page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"), timeout=10
+        )
