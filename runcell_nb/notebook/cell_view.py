@@ -75,6 +75,13 @@ class TextCellView:
     def end(self, state: RunState, message: str | None = None) -> None:
         """Write the summary."""
         self.transcript.finish(state, message)
-        sys.stdout.write(
-            ("" if self._fresh_line else "\n") + static_plain(self.transcript).splitlines()[0] + "\n"
-        )
+        self._write_line(static_plain(self.transcript).splitlines()[0])
+
+    def _write_line(self, line: str) -> None:
+        self._write(("" if self._fresh_line else "\n") + line + "\n")
+
+    def _write(self, text: str) -> None:
+        # Escape sequences of a model's could drive the terminal: only what they look like is written.
+        sys.stdout.write(visible(text))
+        sys.stdout.flush()
+        self._fresh_line = text.endswith("\n") if text else self._fresh_line

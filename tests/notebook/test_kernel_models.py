@@ -93,14 +93,14 @@ FAULTS = {
     "cut in the middle": (
         [
             {"type": "reply", "text": "one two three four five six seven"},
-            {"type": "stream_fault", "kind": "truncate", "after_chunks": 3},
+            {"type": "stream_fault", "kind": "truncate", "after_chunks": 5},
         ],
         "broke off",
     ),
     "dropped in the middle": (
         [
             {"type": "reply", "text": "one two three four five six seven"},
-            {"type": "stream_fault", "kind": "disconnect", "after_chunks": 3},
+            {"type": "stream_fault", "kind": "disconnect", "after_chunks": 5},
         ],
         "",
     ),
