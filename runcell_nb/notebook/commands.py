@@ -13,6 +13,7 @@ from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.models.defaults import DEFAULT_MODELS, DEMO_MODEL
 
 from .session import CellUsage, NotebookSession
+from .shown_text import visible
 
 Command = Callable[[NotebookSession, list[str]], Any]
 
@@ -73,7 +74,10 @@ def _model(session: NotebookSession, arguments: list[str]) -> str:
 def _files(session: NotebookSession, arguments: list[str]) -> Any:
     if arguments:
         raise InvalidOptionError(f"%runcell files takes no argument, got {' '.join(arguments)!r}.")
-    return session.browse()
+    if session.in_kernel:
+        return session.browse()
+    files = run_blocking(session.list_files)
+    return "\n".join(f"{info.size:>12,}  {visible(info.path)}" for info in files) or "The sandbox is empty."
 
 
 def _usage(session: NotebookSession, _arguments: list[str]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from html import escape
 from typing import Any
 
 import anywidget
 
 from runcell_nb.core.errors import InvalidOptionError, message_of
-from runcell_nb.core.sandbox import Sandbox, is_live_sandbox
+from runcell_nb.core.sandbox import FileInfo, Sandbox, is_live_sandbox
 
 from .file_listing import FileListing
 from .file_preview import preview_of
@@ -39,6 +39,8 @@ class FileBrowser(anywidget.AnyWidget):
 
     Args:
         sandbox: The live handle.
+        files: What is in it, where that is known: the first display, and a static copy of it, then
+            need not wait for the listing.
 
     Raises:
         InvalidOptionError: `sandbox` is no live handle, or no event loop is running.
@@ -47,7 +49,7 @@ class FileBrowser(anywidget.AnyWidget):
     _esm = front_text("dom.js", "file_tree.js", "file_browser.js")
     _css = front_text("theme.css", "file_browser.css")
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, files: Iterable[FileInfo] | None = None) -> None:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         if not is_live_sandbox(sandbox):
@@ -58,6 +60,8 @@ class FileBrowser(anywidget.AnyWidget):
         super().__init__()
         self._sandbox = sandbox
         self._listing = FileListing()
+        if files is not None:
+            self._listing.take(files)
         self._refreshing: asyncio.Task[None] | None = None
         self._again = False
         self._seq = 0

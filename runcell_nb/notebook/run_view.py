@@ -87,6 +87,9 @@ class RunView(anywidget.AnyWidget):
     def close(self) -> None:
         """Remove the widget from every front end."""
         self._cancel_timer()
+        # Runners without a browser (nbclient, nbconvert) save the last state of every widget, closed ones
+        # too; the script would stand in the notebook once for each cell.
+        self._esm, self._css = "export default {}", ""
         super().close()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

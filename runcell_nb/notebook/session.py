@@ -10,8 +10,8 @@ from typing import Any
 from runcell_nb.core.agent import create_agent
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
-from runcell_nb.core.errors import InvalidOptionError, RuncellError, message_of
-from runcell_nb.core.events import event_to_dict
+from runcell_nb.core.errors import InvalidOptionError, message_of
+from runcell_nb.core.events import RequestFinishedEvent, RunStartedEvent, event_to_dict
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.limits import RunLimits
 from runcell_nb.core.result import RunResult
@@ -28,6 +28,7 @@ from .cell_view import CellView, LiveCellView, TextCellView
 from .file_browser import FileBrowser
 from .interrupt import interrupt_stops
 from .settings import Runcell
+from .transcript import RunState
 
 STOPPED = "stopped by the user"
 THREAD_NAME = "main"
@@ -72,7 +73,8 @@ class NotebookSession:
         self.last_result: RunResult[Any] | None = None
 
     @property
-    def _in_kernel(self) -> bool:
+    def in_kernel(self) -> bool:
+        """Whether a kernel shows displays; a plain terminal shows text."""
         return getattr(self._shell, "kernel", None) is not None
 
     async def choose_model(self, name: str) -> None:
@@ -96,10 +98,17 @@ class NotebookSession:
         return [] if self._sandbox is None else await self._sandbox.list_files()
 
     def browse(self) -> FileBrowser:
-        """Return a file browser that follows the agent's work."""
-        browser = FileBrowser(run_blocking(self.sandbox))
+        """Return a file browser that shows the file changed last and follows the agent's work."""
+        sandbox, files = run_blocking(self._opened)
+        browser = FileBrowser(sandbox, files)
+        if files:
+            browser.follow(max(files, key=lambda info: info.modified).path)
         self._browsers.append(browser)
         return browser
+
+    async def _opened(self) -> tuple[Sandbox, list[FileInfo]]:
+        sandbox = await self.sandbox()
+        return sandbox, await sandbox.list_files()
 
     async def run_cell(self, line: str, body: str) -> RunResult[Any]:
         """Run one `%%runcell` cell.
@@ -126,7 +135,7 @@ class NotebookSession:
         result = await self._watch(run, options)
         if options.out is not None:
             self._shell.user_ns[options.out] = result
-        self.last_result = result if self._in_kernel else None
+        self.last_result = result if self.in_kernel else None
         return result
 
     async def close(self) -> None:
@@ -159,31 +168,36 @@ class NotebookSession:
             with interrupt_stops(stop, asyncio.get_running_loop()):
                 result = await run.result()
         except BaseException as error:
-            await telling
             stopped = isinstance(error, asyncio.CancelledError) or getattr(error, "cause", None) == STOPPED
-            self._close_view(view, "stopped" if stopped else "failed", error)
+            self._end(view, "stopped" if stopped else "failed", await telling, message_of(error))
             raise
-        await telling
-        self._close_view(view, "done", result)
+        self._end(view, "done", await telling)
         return result
 
-    async def _tell(self, run: AgentRun[Any], view: CellView) -> None:
+    async def _tell(self, run: AgentRun[Any], view: CellView) -> RunUsage | None:
+        """Show the events of a run; return what it used, None when it never started."""
+        usage = None
         async for event in run.events():
             told = event_to_dict(event)
             view.show(told)
             for browser in self._browsers:
                 browser.feed(told)
+            if isinstance(event, RunStartedEvent):
+                usage = RunUsage()
+            elif isinstance(event, RequestFinishedEvent):
+                usage = event.total
+        return usage
+
+    def _end(
+        self, view: CellView, state: RunState, usage: RunUsage | None, message: str | None = None
+    ) -> None:
+        view.end(state, message)
+        if usage is not None:
+            shown = view.transcript
+            self.spent.append(CellUsage(len(self.spent) + 1, shown.model, usage, shown.cost, state))
 
     def _view(self, stop: Callable[[], object], model: str) -> CellView:
         titles = {"model": model, "thread": THREAD_NAME, "turn": len(self.thread.messages) // 2 + 1}
-        if not self._in_kernel:
+        if not self.in_kernel:
             return TextCellView(**titles)
         return LiveCellView(self._shell, stop, **titles)
-
-    def _close_view(self, view: CellView, state: Any, outcome: Any) -> None:
-        message = message_of(outcome) if isinstance(outcome, BaseException) else None
-        view.end(state, message)
-        usage = outcome.usage if isinstance(outcome, (RunResult, RuncellError)) else None
-        if usage is not None:  # a run that never started has none, and is not worth a line
-            shown = view.transcript
-            self.spent.append(CellUsage(len(self.spent) + 1, shown.model, usage, shown.cost, state))

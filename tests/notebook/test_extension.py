@@ -174,6 +174,16 @@ def test_status_model_and_usage(shell, capsys):
     assert "using local/demo" in capsys.readouterr().out
 
 
+def test_files_are_listed_as_text_in_a_terminal(shell, capsys):
+    shell.run_cell("%runcell files")
+    assert "The sandbox is empty." in capsys.readouterr().out
+    script(shell, [{"tool": "write", "input": {"file_path": "a/b.txt", "content": "12345"}}], "ok")
+    shell.run_cell("%%runcell -m model\nhi")
+    capsys.readouterr()
+    shell.run_cell("%runcell files")
+    assert capsys.readouterr().out.split() == ["5", "a/b.txt"]
+
+
 @pytest.mark.parametrize(
     "line", ["%runcell modle", "%runcell nonsense", "%runcell model a b", "%runcell files x"]
 )

@@ -26,6 +26,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Request, async_playwright
 
+from tests.notebook.conftest import KEYS
+
 ROOT = Path(__file__).parents[3]
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -175,7 +177,10 @@ def _command(port: int, folder: Path, home: Path) -> list[str]:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    return os.environ | {
+    without_keys = {
+        name: value for name, value in os.environ.items() if not any(part in name for part in KEYS)
+    }
+    return without_keys | {
         "PYTHONPATH": str(ROOT),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
