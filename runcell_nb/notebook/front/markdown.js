@@ -21,6 +21,11 @@ class MarkdownView {
     this.timer ??= setTimeout(() => this.render(), this.pause);
   }
 
+  /** Show at once what still waits to be shown. */
+  settle() {
+    if (this.timer !== null) this.render();
+  }
+
   render() {
     clearTimeout(this.timer);
     this.timer = null;

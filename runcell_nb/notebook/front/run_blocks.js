@@ -21,6 +21,10 @@ class TextPart {
     if (block.omitted) setText(this.cut, `… ${block.omitted.toLocaleString("en-US")} more characters left out …`);
   }
 
+  settle() {
+    this.markdown.settle();
+  }
+
   rest() {}
 }
 

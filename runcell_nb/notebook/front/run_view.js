@@ -138,6 +138,7 @@ class RunPanel {
   head() {
     const { header } = this.store;
     const running = header.state === "running";
+    if (!running) for (const part of this.parts) part?.settle?.();
     this.root.dataset.state = header.state;
     this.body.setAttribute("aria-busy", String(running));
     setText(this.model, header.model || "model");
