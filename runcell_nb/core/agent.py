@@ -9,11 +9,12 @@ from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
 from .agent_options import (
+    checked_attachment_limit,
     checked_level,
     checked_limits,
     checked_model,
     checked_name,
-    checked_prompt,
+    checked_prompt_or_messages,
     checked_sandbox,
     checked_thread,
     refuse_later,
@@ -47,6 +48,7 @@ class RunOptions(TypedDict, total=False):
     """What `run`, `stream` and `run_sync` take beside the prompt; `stream` documents each."""
 
     messages: Any
+    max_attachment_bytes: int
     schema: Any
     files: Iterable[Any]
     sandbox: Any
@@ -122,6 +124,7 @@ class Agent:
         prompt: str | None = None,
         *,
         messages: Any = None,
+        max_attachment_bytes: int = 20 * 1024 * 1024,
         schema: Any = None,
         files: Iterable[Any] = (),
         sandbox: Any = None,
@@ -136,7 +139,8 @@ class Agent:
 
         Args:
             prompt: What to do.
-            messages: Chat history; not in this version.
+            messages: Chat history instead of a prompt; not in this version.
+            max_attachment_bytes: Of each file in the chat history.
             schema: Of a structured result; not in this version.
             files: `FileInput`s or dicts, written before the first request.
             sandbox: A live `Sandbox` (yours; never destroyed here), an option (made for this run),
@@ -153,10 +157,12 @@ class Agent:
         """
 
         def check() -> _Checked:
-            refuse_later(messages=messages, schema=schema)
+            checked = checked_prompt_or_messages(prompt, messages)
+            checked_attachment_limit(max_attachment_bytes)
+            refuse_later(schema=schema)
             config = self._config
             return _Checked(
-                prompt=checked_prompt(prompt),
+                prompt=checked,
                 files=normalize_files(files),
                 sandbox=config.sandbox if sandbox is None else checked_sandbox(sandbox),
                 thread=checked_thread(thread),

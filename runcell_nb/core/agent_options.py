@@ -32,6 +32,22 @@ def checked_model(model: Any) -> str | ModelGateway:
     raise InvalidOptionError(f"model must be a name like 'local/demo' or a ModelGateway, got {model!r}.")
 
 
+def checked_prompt_or_messages(prompt: Any, messages: Any) -> str:
+    """Check that a run has exactly one of the two, and return its prompt."""
+    if prompt is not None and messages is not None:
+        raise InvalidOptionError("Give a run either prompt or messages, not both.")
+    if prompt is None and messages is None:
+        raise InvalidOptionError("A run needs a prompt: say what the agent should do.")
+    refuse_later(messages=messages)
+    return checked_prompt(prompt)
+
+
+def checked_attachment_limit(limit: Any) -> None:
+    """Check `max_attachment_bytes`."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit <= 0:
+        raise InvalidOptionError(f"max_attachment_bytes must be a positive whole number, got {limit!r}.")
+
+
 def checked_prompt(prompt: Any) -> str:
     """Check a prompt: text with something in it."""
     if not isinstance(prompt, str):

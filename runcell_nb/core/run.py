@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from .callbacks import CallbackDispatcher
 from .engine import Engine
-from .errors import IncompleteResultError, RuncellError, TurnError, message_of
+from .errors import IncompleteResultError, InvalidOptionError, RuncellError, TurnError, message_of
 from .events import ErrorEvent, RunEvent, TextEvent
 from .result import RunResult
 
@@ -46,7 +46,7 @@ class AgentRun(Generic[T]):
         self._cancelled = False
         self._started = False
         self._callbacks: CallbackDispatcher | None = None
-        self._task: asyncio.Task[RunResult[T]] = asyncio.get_running_loop().create_task(self._drive())
+        self._task: asyncio.Task[RunResult[T]] = _running_loop().create_task(self._drive())
         self._task.add_done_callback(self._ended)
 
     async def events(self) -> AsyncIterator[RunEvent]:
@@ -175,3 +175,11 @@ class AgentRun(Generic[T]):
             await session.callbacks.join()
         with suppress(Exception):
             await session.close()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError as error:
+        message = "A run needs a running event loop; in plain code call agent.run_sync(…)."
+        raise InvalidOptionError(message, cause=error) from error

@@ -468,6 +468,11 @@ async def test_a_cost_limit_on_an_unpriced_model_refuses_and_says_the_way_out():
     await create_agent(model).run("go", limits=RunLimits(max_cost_usd=1, allow_unpriced=True))
 
 
+def test_a_stream_in_plain_code_says_the_way_out():
+    with pytest.raises(InvalidOptionError, match="run_sync"):
+        create_agent(ScriptedModel(["ok"])).stream("go")
+
+
 def test_run_sync_works_in_plain_code():
     result = create_agent(ScriptedModel([[call("bash", command="echo hi > a")], "ok"])).run_sync("go")
     assert result.files[0].text() == "hi\n"
@@ -505,7 +510,10 @@ async def test_options_are_checked_by_the_result_and_nothing_is_asked():
     model = ScriptedModel(["x"])
     agent = create_agent(model)
     for options in (
+        {},
         {"prompt": "  "},
+        {"prompt": "x", "messages": []},
+        {"prompt": "x", "max_attachment_bytes": 0},
         {"prompt": 3},
         {"prompt": "x", "files": [{"path": "/abs", "text": ""}]},
         {"prompt": "x", "thread": {"id": "t", "messages": []}},
