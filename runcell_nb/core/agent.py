@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
 from .agent_options import (
     checked_attachment_limit,
+    checked_identity,
     checked_level,
     checked_limits,
     checked_model,
@@ -169,7 +172,7 @@ class Agent:
                 events=checked_events(events, "events"),
                 thinking_level=checked_level(thinking_level) or config.thinking_level,
                 session_id=checked_name(session_id, "session_id"),
-                identity=identity,
+                identity=checked_identity(identity),
                 limits=checked_limits(limits) or config.limits,
             )
 
@@ -194,61 +197,49 @@ class Agent:
     async def _open(self, options: _Checked) -> Session:
         """Resolve the model and start the session; failures here carry no usage and fire no event."""
         config = self._config
-        if options.thread is not None:
-            options.thread.acquire()
-        try:
+        async with AsyncExitStack() as held:
+            if options.thread is not None:
+                options.thread.acquire()
+                held.callback(options.thread.release)
             gateway, model = _gateway_of(config.model)
             info = await gateway.describe(model)
-            owned = not is_live_sandbox(options.sandbox)
-            sandbox: Sandbox = await create_sandbox(options.sandbox) if owned else options.sandbox
-        except BaseException:
-            if options.thread is not None:
-                options.thread.release()
-            raise
-        workspace = ToolWorkspace(sandbox, WorkspaceWatch(sandbox))
-        names = RunIdentity(uuid4().hex, options.session_id or uuid4().hex, options.identity)
-        log, prompt_sent = _conversation(options)
-        setup = EngineSetup(
-            prompt=options.prompt,
-            prompt_sent=prompt_sent,
-            files=options.files,
-            workspace=workspace,
-            tools=ToolRunner(config.tools, workspace, names),
-            gateway=gateway,
-            model=model,
-            info=info,
-            system=system_prompt(config.system_prompt, sandbox),
-            limits=options.limits,
-            thinking_level=options.thinking_level,
-            names=names,
-            log=log,
-        )
-        listeners = [listener for listener in (config.events, options.events) if listener is not None]
-        return _session(setup, options.thread, sandbox if owned else None, CallbackDispatcher(listeners))
+            sandbox: Sandbox = options.sandbox
+            if not is_live_sandbox(sandbox):
+                sandbox = await held.enter_async_context(create_sandbox(options.sandbox))
+            workspace = ToolWorkspace(sandbox, WorkspaceWatch(sandbox))
+            names = RunIdentity(uuid4().hex, options.session_id or uuid4().hex, options.identity)
+            log, prompt_sent = _conversation(options)
+            setup = EngineSetup(
+                prompt=options.prompt,
+                prompt_sent=prompt_sent,
+                files=options.files,
+                workspace=workspace,
+                tools=ToolRunner(config.tools, workspace, names),
+                gateway=gateway,
+                model=model,
+                info=info,
+                system=system_prompt(config.system_prompt, sandbox),
+                limits=options.limits,
+                thinking_level=options.thinking_level,
+                names=names,
+                log=log,
+            )
+            listeners = [listener for listener in (config.events, options.events) if listener is not None]
+            complete = partial(_result, setup, options.thread)
+            return Session(Engine(setup), CallbackDispatcher(listeners), complete, held.pop_all().aclose)
 
 
-def _session(
-    setup: EngineSetup, thread: Thread | None, owned: Sandbox | None, callbacks: CallbackDispatcher
-) -> Session:
-    async def complete(engine: Engine) -> RunResult[Any]:
-        if thread is not None:
-            thread.record(setup.prompt, engine.text, setup.log.messages)
-        return RunResult(
-            data=None,
-            text=engine.text,
-            files=engine.files,
-            finish_reason=engine.finish_reason,
-            session_id=setup.names.session_id,
-            usage=engine.usage,
-        )
-
-    async def close() -> None:
-        if thread is not None:
-            thread.release()
-        if owned is not None:
-            await owned.destroy()
-
-    return Session(Engine(setup), callbacks, complete, close)
+def _result(setup: EngineSetup, thread: Thread | None, engine: Engine) -> RunResult[Any]:
+    if thread is not None:
+        thread.record(setup.prompt, engine.text, setup.log.messages)
+    return RunResult(
+        data=None,
+        text=engine.text,
+        files=engine.files,
+        finish_reason=engine.finish_reason,
+        session_id=setup.names.session_id,
+        usage=engine.usage,
+    )
 
 
 def create_agent(

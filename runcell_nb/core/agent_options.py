@@ -10,6 +10,7 @@ from .limits import RunLimits
 from .sandbox import Sandbox, is_live_sandbox
 from .sandbox_options import resolve_sandbox_config
 from .thread import Thread
+from .tools import Identity
 
 
 def refuse_later(**options: Any) -> None:
@@ -85,6 +86,13 @@ def checked_level(level: Any) -> ThinkingLevel | None:
         known = ", ".join(map(repr, get_args(ThinkingLevel)))
         raise InvalidOptionError(f"thinking_level must be one of {known}, got {level!r}.")
     return cast(ThinkingLevel, level)
+
+
+def checked_identity(identity: Any) -> Identity | None:
+    """Check a run's `identity`."""
+    if identity is not None and not isinstance(identity, Identity):
+        raise InvalidOptionError(f"identity must be an Identity(tenant=…, principal=…), got {identity!r}.")
+    return identity
 
 
 def checked_name(name: Any, option: str) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from .builtin_tools import ToolWorkspace
 from .change_ledger import ChangeLedger
+from .cut_usage import estimated_usage
 from .errors import LimitExceededError, TurnError
 from .events import (
     FinishEvent,
@@ -44,7 +45,7 @@ from .limits import RunLimits
 from .message_log import AssistantBlock, MessageLog, parse_arguments
 from .messages import ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from .tool_runner import FinishedCall, RunIdentity, ToolRunner
-from .usage import RunUsage
+from .usage import RequestUsage, RunUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ class _Response:
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     ids: dict[str, str] = field(default_factory=dict)
+    characters: int = 0
+    begun: bool = False
     finish: FinishDelta | None = None
 
     def close_text(self) -> None:
@@ -172,9 +175,25 @@ class Engine:
     async def _request(self, response: _Response) -> AsyncIterator[RunEvent]:
         self._setup.limits.check(self.usage, self._requests)
         self._requests += 1
+        request = self._model_request()
         yield RequestStartedEvent(self._requests)
+        try:
+            async for event in self._stream(request, response):
+                yield event
+            if response.finish is None:
+                name = self._setup.info.name
+                raise TurnError(f"The answer of {name} was cut: its stream ended without a finish reason.")
+        except (Exception, asyncio.CancelledError):
+            if response.begun:
+                yield self._spent("cut", self._usage_of(request, response))
+            raise
+        response.close_text()
+        self.finish_reason = response.finish.reason or "unknown"
+        yield self._spent(self.finish_reason, response.finish.usage)
+
+    async def _stream(self, request: ModelRequest, response: _Response) -> AsyncIterator[RunEvent]:
         stall = self._setup.limits.stall_seconds
-        deltas = self._setup.gateway.stream(self._model_request())
+        deltas = self._setup.gateway.stream(request)
         try:
             async with asyncio.timeout(stall) as silence:
                 async for delta in deltas:
@@ -192,7 +211,6 @@ class Engine:
             raise LimitExceededError(message, cause=error) from error
         finally:
             await _close(deltas)
-        yield self._finished(response)
 
     def _model_request(self) -> ModelRequest:
         setup = self._setup
@@ -206,45 +224,51 @@ class Engine:
         )
 
     def _take(self, response: _Response, delta: ModelDelta) -> RunEvent | None:
+        if isinstance(delta, RetryDelta):
+            return RetryEvent(delta.attempt, delta.delay, delta.reason)
+        response.begun = True
         match delta:
             case TextDelta(text):
                 if response.reasoning:
                     response.close_text()
                 response.text.append(text)
+                response.characters += len(text)
                 self._texts.append(text)
                 return TextEvent(text) if text else None
             case ReasoningDelta(text, provider):
                 return _take_reasoning(response, text, provider)
             case ToolArgumentsDelta(call_id, name, text):
+                response.characters += len(text)
                 return ToolInputEvent(self._reserved_id(response, call_id), name, text)
-            case ToolCallDelta(call_id, name, arguments):
-                response.close_text()
-                unique = self._reserved_id(response, call_id)
-                del response.ids[call_id]  # the same id again is another call
-                call = ToolCallBlock(id=unique, name=name, arguments=arguments)
-                response.blocks.append(call)
-                response.calls.append(call)
-                return None
-            case RetryDelta(attempt, delay, reason):
-                return RetryEvent(attempt, delay, reason)
+            case ToolCallDelta():
+                self._take_call(response, delta)
             case FinishDelta():
                 response.finish = delta
-                return None
+        return None
+
+    def _take_call(self, response: _Response, delta: ToolCallDelta) -> None:
+        response.close_text()
+        unique = self._reserved_id(response, delta.id)
+        del response.ids[delta.id]  # the same id again is another call
+        # A call without arguments comes as an empty string from some providers.
+        call = ToolCallBlock(id=unique, name=delta.name, arguments=delta.arguments.strip() or "{}")
+        response.blocks.append(call)
+        response.calls.append(call)
 
     def _reserved_id(self, response: _Response, given: str) -> str:
         if given not in response.ids:
             response.ids[given] = self._setup.log.reserve_id(given)
         return response.ids[given]
 
-    def _finished(self, response: _Response) -> RequestFinishedEvent:
-        if response.finish is None:
-            raise TurnError(
-                f"The answer of {self._setup.info.name} was cut: its stream ended without a finish reason."
-            )
-        response.close_text()
-        self.usage = self.usage.plus(response.finish.usage)
-        self.finish_reason = response.finish.reason or "unknown"
-        return RequestFinishedEvent(self._requests, self.finish_reason, response.finish.usage, self.usage)
+    def _usage_of(self, request: ModelRequest, response: _Response) -> RequestUsage:
+        """Return the usage of a cut request: told before the cut, or an estimate."""
+        if response.finish is not None:
+            return response.finish.usage
+        return estimated_usage(request, self._setup.info, response.characters)
+
+    def _spent(self, reason: str, usage: RequestUsage) -> RequestFinishedEvent:
+        self.usage = self.usage.plus(usage)
+        return RequestFinishedEvent(self._requests, reason, usage, self.usage)
 
     async def _answer_calls(self, response: _Response) -> AsyncIterator[RunEvent]:
         results: dict[str, ToolResultBlock] = {}
@@ -282,6 +306,7 @@ def _take_reasoning(response: _Response, text: str, provider: dict[str, object] 
     if response.text:
         response.close_text()
     response.reasoning.append(text)
+    response.characters += len(text)
     if provider is not None:
         block = ReasoningBlock(text="".join(response.reasoning), provider=provider)
         response.reasoning.clear()
@@ -290,7 +315,7 @@ def _take_reasoning(response: _Response, text: str, provider: dict[str, object] 
 
 
 def _shown_input(arguments: str) -> object:
-    value = parse_arguments(arguments or "{}")
+    value = parse_arguments(arguments)
     return value if isinstance(value, dict) else arguments
 
 

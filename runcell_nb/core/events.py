@@ -132,7 +132,8 @@ class FileChangeEvent:
     Attributes:
         path: Relative to the workspace.
         change: The kind folded over the run (FACTS 3.3): 'create', 'modify' or 'delete'.
-        file: The changed file with its bytes; None for a delete.
+        file: The changed file with its bytes; None for a delete, and for whoever listens only after the
+            file has changed once more.
         diff: Against the content before this change; None where there is no text to compare.
         call_id: The tool call that did it, when known.
     """

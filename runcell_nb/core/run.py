@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from .callbacks import CallbackDispatcher
 from .engine import Engine
 from .errors import IncompleteResultError, InvalidOptionError, RuncellError, TurnError, message_of
-from .events import ErrorEvent, RunEvent, TextEvent
+from .events import ErrorEvent, FileChangeEvent, RunEvent, TextEvent
 from .result import RunResult
 
 T = TypeVar("T")
@@ -19,20 +20,21 @@ CLEAN_UP_SECONDS = 5.0
 """The longest a cancelled run may take to stop before it is left behind."""
 
 
+@dataclass(frozen=True, slots=True)
 class Session:
-    """An opened run: its engine and what is to be done at its end."""
+    """An opened run.
 
-    def __init__(
-        self,
-        engine: Engine,
-        callbacks: CallbackDispatcher,
-        complete: Callable[[Engine], Awaitable[RunResult[Any]]],
-        close: Callable[[], Awaitable[None]],
-    ) -> None:
-        self.engine = engine
-        self.callbacks = callbacks
-        self.complete = complete
-        self.close = close
+    Attributes:
+        engine: Makes the events.
+        callbacks: Are told them.
+        complete: Turns the finished engine into the result.
+        close: Gives back what the run held.
+    """
+
+    engine: Engine
+    callbacks: CallbackDispatcher
+    complete: Callable[[Engine], RunResult[Any]]
+    close: Callable[[], Awaitable[None]]
 
 
 class AgentRun(Generic[T]):
@@ -41,6 +43,7 @@ class AgentRun(Generic[T]):
     def __init__(self, open_session: Callable[[], Awaitable[Session]]) -> None:
         self._open = open_session
         self._events: list[RunEvent] = []
+        self._last_change: dict[str, int] = {}
         self._listeners: set[asyncio.Event] = set()
         self._reason: object = None
         self._cancelled = False
@@ -117,27 +120,33 @@ class AgentRun(Generic[T]):
             news.set()
 
     def _publish(self, event: RunEvent) -> None:
+        if isinstance(event, FileChangeEvent):
+            self._forget_content(event.path)
         self._events.append(event)
         for news in self._listeners:
             news.set()
         if self._callbacks is not None:
             self._callbacks.dispatch(event)
 
+    def _forget_content(self, path: str) -> None:
+        """Keep one version of each file: an earlier event of it loses the bytes."""
+        earlier = self._last_change.get(path)
+        if earlier is not None:
+            event = self._events[earlier]
+            assert isinstance(event, FileChangeEvent)
+            self._events[earlier] = replace(event, file=None)
+        self._last_change[path] = len(self._events)
+
     async def _drive(self) -> RunResult[T]:
         self._started = True
         if self._cancelled:
             raise TurnError(message_of(self._reason), cause=self._reason)
-        try:
-            session = await self._open()
-        except asyncio.CancelledError:
-            if not self._cancelled:
-                raise
-            raise TurnError(message_of(self._reason), cause=self._reason) from None
+        session = await self._opened()
         self._callbacks = session.callbacks
         try:
             async for event in session.engine.events():
                 self._publish(event)
-            return await session.complete(session.engine)
+            return session.complete(session.engine)
         except BaseException as error:
             raised = self._failure(error, session.engine)
             if raised is error:
@@ -145,6 +154,13 @@ class AgentRun(Generic[T]):
             raise raised from raised.__cause__
         finally:
             await self._settle(session)
+
+    async def _opened(self) -> Session:
+        with suppress(asyncio.CancelledError):
+            return await self._open()
+        if not self._cancelled:
+            raise asyncio.CancelledError
+        raise TurnError(message_of(self._reason), cause=self._reason)
 
     def _failure(self, error: BaseException, engine: Engine) -> BaseException:
         """Tell the failure as an event and return what is to be raised."""

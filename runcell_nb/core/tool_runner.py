@@ -19,6 +19,9 @@ from .schemas import SchemaIssues
 from .tool_results import outcome_of
 from .tools import HostTool, Identity, ToolContext
 
+GIVE_UP_SECONDS = 0.4
+"""How long a cancelled tool may take to end before the run goes on without it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
@@ -78,9 +81,7 @@ class ToolRunner:
             for next_done in asyncio.as_completed(tasks):
                 yield await self._with_unseen_changes(await next_done)
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _stopped(tasks)
 
     async def _run(self, call: ToolCallBlock) -> FinishedCall:
         started = time.monotonic()
@@ -88,17 +89,12 @@ class ToolRunner:
             outcome = await self._outcome(call)
         except ToolFailure as failure:
             outcome = text_outcome(str(failure), is_error=True)
-        except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            outcome = text_outcome(f"The tool was cancelled: {message_of(error)}", is_error=True)
         except Exception as error:
             outcome = text_outcome(f"{type(error).__name__}: {message_of(error)}", is_error=True)
         return FinishedCall(call, outcome, time.monotonic() - started)
 
     async def _outcome(self, call: ToolCallBlock) -> ToolOutcome:
-        arguments = parse_arguments(call.arguments or "{}")
+        arguments = parse_arguments(call.arguments)
         if not isinstance(arguments, dict):
             raise ToolFailure(
                 f"The arguments of {call.name} are not a JSON object; nothing was run. Send them again."
@@ -134,3 +130,11 @@ class ToolRunner:
             return finished
         changes = tuple(await self._workspace.watch.changes())
         return replace(finished, outcome=replace(finished.outcome, changes=changes)) if changes else finished
+
+
+async def _stopped(tasks: Sequence[asyncio.Task[FinishedCall]]) -> None:
+    """Cancel what still runs; a tool that does not heed that is left behind after a moment."""
+    for task in tasks:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # observed: no noise later
+    await asyncio.wait(tasks, timeout=GIVE_UP_SECONDS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_type_hints, overload
 
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 
 from .errors import InvalidOptionError, RuncellNotImplementedError
+from .foreign_call import call_foreign
 from .schemas import ValueSchema, value_schema
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class HostTool:
     name: str
     description: str
     schema: ValueSchema
-    run: Callable[[Any, ToolContext], Any]
+    run: Callable[[Any, ToolContext], Awaitable[Any]]
 
 
 def host_tools(tools: object, reserved: Iterable[str]) -> dict[str, HostTool]:
@@ -191,15 +191,11 @@ def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
     return execute
 
 
-def _runner(entry: ToolDefinition) -> Callable[[Any, ToolContext], Any]:
+def _runner(entry: ToolDefinition) -> Callable[[Any, ToolContext], Awaitable[Any]]:
     execute, context_name = entry.execute, _context_parameter(entry.execute)
 
     async def run(value: Any, context: ToolContext) -> Any:
-        extra = {context_name: context} if context_name else {}
-        if inspect.iscoroutinefunction(execute):
-            return await execute(value, **extra)
-        result = await asyncio.to_thread(execute, value, **extra)
-        return await result if inspect.isawaitable(result) else result
+        return await call_foreign(execute, value, **({context_name: context} if context_name else {}))
 
     return run
 

