@@ -30,11 +30,17 @@ from .core.events import ToolResultEvent as ToolResultEvent
 from .core.files import ChangedFile as ChangedFile
 from .core.files import FileInput as FileInput
 from .core.files import normalize_files as normalize_files
+from .core.gateway import FinishDelta as FinishDelta
 from .core.gateway import ModelDelta as ModelDelta
 from .core.gateway import ModelGateway as ModelGateway
 from .core.gateway import ModelInfo as ModelInfo
 from .core.gateway import ModelRequest as ModelRequest
+from .core.gateway import ReasoningDelta as ReasoningDelta
+from .core.gateway import RetryDelta as RetryDelta
+from .core.gateway import TextDelta as TextDelta
 from .core.gateway import ThinkingLevel as ThinkingLevel
+from .core.gateway import ToolArgumentsDelta as ToolArgumentsDelta
+from .core.gateway import ToolCallDelta as ToolCallDelta
 from .core.limits import RunLimits as RunLimits
 from .core.paths import assert_safe_workspace_path as assert_safe_workspace_path
 from .core.result import RunResult as RunResult
@@ -70,6 +76,7 @@ from .core.tools import Identity as Identity
 from .core.tools import ToolContext as ToolContext
 from .core.tools import ToolDefinition as ToolDefinition
 from .core.tools import tool as tool
+from .core.usage import RequestUsage as RequestUsage
 from .core.usage import RunUsage as RunUsage
 from .core.usage import get_run_usage as get_run_usage
 from .models.scripted import ScriptedModel as ScriptedModel

@@ -30,7 +30,7 @@ from .credentials import normalize_credentials
 from .engine import Engine, EngineSetup
 from .errors import InvalidOptionError
 from .files import NormalizedFile, normalize_files
-from .gateway import ModelGateway, ThinkingLevel
+from .gateway import ModelGateway, ModelInfo, ThinkingLevel
 from .limits import RunLimits
 from .message_log import MessageLog, valid_log
 from .prompt import system_prompt
@@ -203,6 +203,8 @@ class Agent:
                 held.callback(options.thread.release)
             gateway, model = _gateway_of(config.model)
             info = await gateway.describe(model)
+            if not isinstance(info, ModelInfo):
+                raise InvalidOptionError(f"describe of a gateway must return a ModelInfo, got {info!r}.")
             sandbox: Sandbox = options.sandbox
             if not is_live_sandbox(sandbox):
                 sandbox = await held.enter_async_context(create_sandbox(options.sandbox))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from .errors import InvalidOptionError
@@ -45,6 +45,14 @@ class AgentEvents:
     on_repair: Callable[[RepairEvent], Any] | None = None
     on_finish: Callable[[FinishEvent], Any] | None = None
     on_error: Callable[[BaseException], Any] | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            callback = getattr(self, field.name)
+            if callback is not None and not callable(callback):
+                raise InvalidOptionError(
+                    f"AgentEvents.{field.name} must be a function or None, got {callback!r}."
+                )
 
 
 _CALLBACK_OF: dict[type, tuple[str, Callable[[Any], Any]]] = {

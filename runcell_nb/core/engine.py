@@ -243,7 +243,11 @@ class Engine:
             case ToolCallDelta():
                 self._take_call(response, delta)
             case FinishDelta():
+                if not isinstance(delta.usage, RequestUsage):
+                    raise TurnError(f"The gateway's FinishDelta needs a RequestUsage, got {delta.usage!r}.")
                 response.finish = delta
+            case _:
+                raise TurnError(f"The gateway yielded {delta!r}; it may yield only the deltas of ModelDelta.")
         return None
 
     def _take_call(self, response: _Response, delta: ToolCallDelta) -> None:

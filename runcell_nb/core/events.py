@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from .diffs import FileDiff
 from .files import ChangedFile
 from .gateway import ModelInfo
-from .jsontext import finite, plain
+from .jsontext import plain
 from .usage import RequestUsage, RunUsage
 
 
@@ -209,10 +209,12 @@ def event_to_dict(event: RunEvent) -> dict[str, Any]:
         values["file"] = None if event.file is None else {"size": len(event.file.bytes)}
     if isinstance(event, ErrorEvent):
         values["error"] = {"kind": type(event.error).__name__, "message": str(event.error)}
-    return {name: finite(_plain_or_text(value)) for name, value in values.items()}
+    return {name: _plain_or_text(value) for name, value in values.items()}
 
 
 def _plain_or_text(value: Any) -> Any:
+    if isinstance(value, str):  # most values are: each piece of text is an event
+        return value
     try:
         return plain(value)
     except (TypeError, ValueError, RecursionError):

@@ -9,6 +9,8 @@ from .errors import InvalidOptionError, LimitExceededError
 from .gateway import ModelInfo
 from .usage import RunUsage
 
+_WHOLE = ("max_requests", "max_total_tokens")
+
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
@@ -39,6 +41,10 @@ class RunLimits:
             elif value is not None and not _is_positive(value):
                 raise InvalidOptionError(
                     f"limits.{field.name} must be a positive number or None, got {value!r}."
+                )
+            elif field.name in _WHOLE and not isinstance(value, int | None):
+                raise InvalidOptionError(
+                    f"limits.{field.name} must be a whole number or None, got {value!r}."
                 )
 
     def refuse_unpriced(self, model: ModelInfo) -> None:

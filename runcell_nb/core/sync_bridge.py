@@ -7,6 +7,7 @@ first loop that used them; on a thread of its own, so that it also works where a
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -73,4 +74,14 @@ def _running_loop() -> asyncio.AbstractEventLoop:
             _loop = asyncio.new_event_loop()
             _thread = threading.Thread(target=_loop.run_forever, name="runcell-sync", daemon=True)
             _thread.start()
+            atexit.register(_close, _loop, _thread)
         return _loop
+
+
+def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """End the loop before the interpreter: connections that are still open close themselves with it."""
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(_STOP_SECONDS)
+    if not thread.is_alive():
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

@@ -7,7 +7,8 @@ import re
 import textwrap
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_type_hints, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
@@ -77,8 +78,15 @@ class FunctionTool(ToolDefinition):
 
     name: str
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        model, context_name = _input_model(function)
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        """Describe a function.
+
+        Args:
+            function: Sync or async.
+            name: For callables that have none of their own (`functools.partial`, an object).
+        """
+        name = name or str(getattr(function, "__name__", type(function).__name__))
+        model, context_name = _input_model(function, name)
         summary, _ = _docstring(function)
 
         def execute(value: BaseModel, context: ToolContext) -> Any:
@@ -89,10 +97,15 @@ class FunctionTool(ToolDefinition):
 
         if inspect.iscoroutinefunction(function):
             execute = _awaited(execute)
-        super().__init__(description=summary or function.__name__, schema=model, execute=execute)
-        object.__setattr__(self, "name", function.__name__)
+        super().__init__(description=summary or name, schema=model, execute=execute)
+        object.__setattr__(self, "name", name)
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "__doc__", function.__doc__)
+
+    def __get__(self, instance: object, owner: type | None = None) -> FunctionTool:
+        """Bind a method, so that the model is not asked for `self`."""
+        function: Callable[..., Any] = self.function  # type: ignore[attr-defined]
+        return self if instance is None else FunctionTool(function.__get__(instance, owner), self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself."""
@@ -172,7 +185,11 @@ def _host_tool(name: str, entry: Any) -> HostTool:
     if not isinstance(entry, ToolDefinition):
         if not callable(entry):
             raise InvalidOptionError(f"Tool {name!r} must be a function or a ToolDefinition, got {entry!r}.")
-        entry = FunctionTool(entry)
+        if isinstance(entry, type):
+            raise InvalidOptionError(f"Tool {name!r} must be a function, got the class {entry.__name__}.")
+        entry = FunctionTool(entry, name)
+    if not isinstance(entry.description, str):
+        raise InvalidOptionError(f"Tool {name!r}: description must be text, got {entry.description!r}.")
     for option in ("check_in", "needs", "wants"):
         if getattr(entry, option) is not None:
             raise RuncellNotImplementedError(f"Tool {name!r}: {option}= is not available in this version.")
@@ -209,16 +226,25 @@ def _context_parameter(function: Callable[..., Any]) -> str | None:
 
 
 def _is_context(annotation: object) -> bool:
-    return annotation is ToolContext or (
-        isinstance(annotation, str) and annotation.rsplit(".", 1)[-1].strip("'\" ") == "ToolContext"
-    )
+    """Tell whether an annotation, resolved or text, names `ToolContext`, alone or with `| None`."""
+    if isinstance(annotation, str):
+        return any(part.strip("'\" ").rsplit(".", 1)[-1] == "ToolContext" for part in annotation.split("|"))
+    return annotation is ToolContext or ToolContext in get_args(annotation)
 
 
-def _input_model(function: Callable[..., Any]) -> tuple[type[BaseModel], str | None]:
+def _annotated_part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what carries the annotations: the function in a partial, an object's `__call__`."""
+    while isinstance(function, partial):
+        function = function.func
+    if inspect.isroutine(function):
+        return function
+    return type(function).__call__
+
+
+def _input_model(function: Callable[..., Any], name: str) -> tuple[type[BaseModel], str | None]:
     """Build the model of a function's parameters; also return the name of its context parameter."""
-    name = function.__name__
     try:
-        hints = get_type_hints(function, include_extras=True)
+        hints = get_type_hints(_annotated_part(function), include_extras=True)
     except Exception as error:
         raise InvalidOptionError(
             f"Tool {name!r}: an annotation cannot be resolved: {error}", cause=error
@@ -251,7 +277,7 @@ _PARAMETER = re.compile(r"^\s+(\w+)\s*(?:\([^)]*\))?:\s*(.+)$")
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split a Google docstring into its text and the descriptions of its arguments."""
-    lines = textwrap.dedent(inspect.getdoc(function) or "").splitlines()
+    lines = textwrap.dedent(inspect.getdoc(_annotated_part(function)) or "").splitlines()
     text: list[str] = []
     descriptions: dict[str, str] = {}
     section, last = "", ""

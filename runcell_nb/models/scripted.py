@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelInfo, ModelRequest, TextDelta, ToolCallDelta
@@ -27,7 +27,12 @@ class ScriptedModel:
         Args:
             responses: One entry a request: a step or a list of steps.
             name: Shown wherever the model's name is.
+
+        Raises:
+            InvalidOptionError: A step is of none of these kinds.
         """
+        if isinstance(responses, (str, Mapping)):
+            raise InvalidOptionError(f"ScriptedModel takes a list of responses, got {responses!r}.")
         self._responses = [_steps(response) for response in responses]
         self._name = name
         self.requests: list[ModelRequest] = []
@@ -61,9 +66,17 @@ class ScriptedModel:
 
 
 def _steps(response: Step | Sequence[Step]) -> list[Step]:
-    if isinstance(response, Sequence) and not isinstance(response, str):
-        return list(response)
-    return [response]
+    steps = list(response) if isinstance(response, Sequence) and not isinstance(response, str) else [response]
+    for step in steps:
+        if isinstance(step, Mapping) and not isinstance(step.get("tool"), str):
+            raise InvalidOptionError(
+                f"A step of a script that is a dict needs 'tool', the name of a tool; got {step!r}."
+            )
+        if not isinstance(step, (str, Mapping, BaseException, *get_args(ModelDelta))):
+            raise InvalidOptionError(
+                f"A step of a script is text, a call, a delta or an error; got {step!r}."
+            )
+    return steps
 
 
 def _delta(step: Any, call_id: str) -> ModelDelta:

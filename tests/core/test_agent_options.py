@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from pydantic import BaseModel
 
 import runcell_nb
-from runcell_nb import InvalidOptionError, RunLimits, ScriptedModel, ToolDefinition, create_agent, tool
+from runcell_nb import (
+    AgentEvents,
+    InvalidOptionError,
+    RunLimits,
+    ScriptedModel,
+    ToolContext,
+    ToolDefinition,
+    create_agent,
+    tool,
+)
 from tests.conformance import cases, decoded
 
 
@@ -54,6 +65,60 @@ class Key(BaseModel):
     key: int
 
 
+class Shop:
+    def __init__(self, price):
+        self.price = price
+
+    @tool
+    def price_of(self, item: str) -> str:
+        """Say what an item costs."""
+        return f"{item}: {self.price}"
+
+    def plain_price(self, item: str) -> str:
+        """Say what an item costs."""
+        return f"{item}: {self.price}"
+
+    async def __call__(self, item: str) -> str:
+        """Say what an item costs."""
+        return f"{item}: {self.price}"
+
+
+def priced(price: int, item: str) -> str:
+    """Say what an item costs."""
+    return f"{item}: {price}"
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        {"price_of": Shop(3).price_of},
+        [Shop(3).price_of],
+        {"price_of": Shop(3).plain_price},
+        {"price_of": Shop(3)},
+        {"price_of": partial(priced, 3)},
+        {"price_of": lambda item: f"{item}: 3"},
+    ],
+    ids=["tool method", "tool method in a list", "method", "object", "partial", "lambda"],
+)
+async def test_every_kind_of_callable_is_a_tool(tools):
+    model = ScriptedModel([[{"tool": "price_of", "input": {"item": "milk"}}], "ok"])
+    await create_agent(model, tools=tools).run("go")
+    assert model.requests[1].messages[-1].content[0].content[0].text == "milk: 3"
+    spec = next(spec for spec in model.requests[0].tools if spec.name == "price_of")
+    assert list(spec.parameters["properties"]) == ["item"]
+
+
+@pytest.mark.parametrize("annotation", [ToolContext, "ToolContext", ToolContext | None, "ToolContext | None"])
+async def test_the_context_is_found_however_it_is_annotated(annotation):
+    def tell(a: int, where=None):
+        return where.call_id
+
+    tell.__annotations__["where"] = annotation
+    model = ScriptedModel([[{"tool": "tell", "input": {"a": 1}}], "ok"])
+    await create_agent(model, tools=[tell]).run("go")
+    assert model.requests[1].messages[-1].content[0].content[0].text == "call_1_1"
+
+
 def variadic(*args): ...
 
 
@@ -80,6 +145,8 @@ def unknown_annotation(a: "Nowhere"): ...  # noqa: F821, UP037
         {"a": ToolDefinition(description="", schema={"type": "nonsense"}, execute=print)},
         {"a": ToolDefinition(description="", schema=list[int], execute=print)},
         {"a": ToolDefinition(description="", schema=Key, execute=None)},
+        {"a": ToolDefinition(description=5, schema=Key, execute=print)},
+        {"a": Key},
     ],
 )
 def test_tools_that_cannot_work_are_refused_at_once(tools):
@@ -161,6 +228,7 @@ async def test_an_async_validator_is_awaited():
         {"max_seconds": float("nan")},
         {"stall_seconds": True},
         {"allow_unpriced": 1},
+        {"max_requests": 1.5},
     ],
 )
 def test_limits_are_checked(limits):
@@ -180,3 +248,15 @@ async def test_thinking_merge_cases(given, expect):
 def test_unknown_credentials_are_refused(credentials):
     with pytest.raises(runcell_nb.CredentialError):
         create_agent("local/demo", credentials=credentials)
+
+
+@pytest.mark.parametrize("events", [{"on_text": 5}, {"on_error": "print"}])
+def test_callbacks_are_functions(events):
+    with pytest.raises(InvalidOptionError, match=next(iter(events))):
+        AgentEvents(**events)
+
+
+@pytest.mark.parametrize("responses", ["hello", {"tool": "ls"}, [{"tol": "ls"}], [[3]], [None]])
+def test_a_script_that_cannot_be_played_is_refused(responses):
+    with pytest.raises(InvalidOptionError):
+        ScriptedModel(responses)

@@ -202,6 +202,39 @@ async def test_a_call_without_arguments_is_the_same_to_the_tool_and_in_the_log()
     assert not any(block.is_error for block in model.requests[1].messages[2].content)
 
 
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [
+        ("text", "'text'"),
+        (None, "None"),
+        (FinishDelta("stop", None), "RequestUsage"),
+        ({"text": "x"}, "ModelDelta"),
+    ],
+)
+async def test_a_gateway_that_yields_something_else_is_told_so(delta, said):
+    class Wrong:
+        async def stream(self, request):
+            yield delta
+
+        async def describe(self, name):
+            return ModelInfo(name="wrong/model")
+
+    with pytest.raises(TurnError, match=said):
+        await create_agent(Wrong()).run("go")
+
+
+async def test_a_gateway_that_describes_itself_wrongly_is_told_so():
+    class Wrong:
+        async def stream(self, request):
+            yield TextDelta("x")
+
+        async def describe(self, name):
+            return {"name": "x"}
+
+    with pytest.raises(InvalidOptionError, match="ModelInfo"):
+        await create_agent(Wrong()).run("go")
+
+
 class Session:
     """A backend of somebody's that breaks after its session exists."""
 

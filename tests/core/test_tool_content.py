@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import pickle
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -71,3 +76,32 @@ def test_a_result_without_json_form_is_a_tool_error():
 def test_numbers_without_json_form_are_null_and_text_is_not_escaped():
     outcome = outcome_of({"a": float("nan"), "b": [float("inf")], "c": "ü"})
     assert outcome.content[0].text == '{"a":null,"b":[null],"c":"ü"}'
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@dataclass
+class Row:
+    n: int
+    share: float = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Colour.RED, '"red"'),
+        (Decimal("1.50"), '"1.50"'),
+        (PurePosixPath("a/b"), '"a/b"'),
+        (date(2026, 1, 2), '"2026-01-02"'),
+        ({3}, "[3]"),
+        ((1, None), "[1,null]"),
+        (b"text", '"text"'),
+        (Row(1), '{"n":1,"share":null}'),
+        ({1: {"a": [float("-inf")]}}, '{"1":{"a":[null]}}'),
+    ],
+    ids=repr,
+)
+def test_ordinary_python_values_are_compact_json(value, text):
+    assert outcome_of(value).content[0].text == text
