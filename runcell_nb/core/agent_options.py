@@ -25,7 +25,7 @@ def checked_model(model: Any) -> str | ModelGateway:
     if isinstance(model, str):
         if not model.strip():
             raise InvalidOptionError(
-                f"model must be a name like 'anthropic/claude-sonnet-4-5', got {model!r}."
+                f"model must be a name like 'anthropic/claude-sonnet-5-5', got {model!r}."
             )
         return model
     if not isinstance(model, type) and isinstance(model, ModelGateway):

@@ -94,12 +94,18 @@ def roll(sides: int) -> str:
 
 
 @tool
+def price_of(item: str) -> str:
+    """Tell what an item costs."""
+    return f"costs {item!r}"
+
+
+@tool
 def delete_customer(id: int) -> str:
     """Fail."""
     raise ValueError(f"customer {id} is locked")
 
 
-TOOLS = [lookup_customer, get_weather, mean_of, roll, delete_customer]
+TOOLS = [lookup_customer, get_weather, mean_of, roll, price_of, delete_customer]
 
 
 @pytest.mark.parametrize(
@@ -109,28 +115,35 @@ TOOLS = [lookup_customer, get_weather, mean_of, roll, delete_customer]
         ("Please use the lookup_customer tool for customer c-7.", '"id":"c-7"', {}),
         ("call lookup_customer with id 42", '"id":"42"', {}),
         ('lookup_customer(id="x y")', '"id":"x y"', {}),
-        ("look up customer 42 and write the name to n.txt", "Created n.txt", {"n.txt": "Ann\n"}),
-        (
-            "look up customer 42, then append their plan to todo.txt",
-            "Added",
-            {"todo.txt": FILES["todo.txt"] + "pro\n"},
-        ),
         (
             "Look up customer 42 and save the result to c.json",
             "Created",
             {"c.json": '{"id":"42","name":"Ann","plan":"pro"}\n'},
         ),
-        ("look up customer 42 and write the address to n.txt", "no address", {}),
+        (
+            "get the weather in Rome and append it to todo.txt",
+            "Added",
+            {"todo.txt": FILES["todo.txt"] + "sunny in Rome for 1\n"},
+        ),
+        ("Use price_of to look up the price of bread.", "costs 'bread'", {}),
+        ("What is the price of milk?", "costs 'milk'", {}),
+        ("What are the prices of the oat milk, please?", "costs 'oat milk'", {}),
+        ('price_of "a loaf of bread"', "costs 'a loaf of bread'", {}),
+        ("Look up what bread costs with price_of", "costs", {}),
+        ("How much is bread?", "not a language model", {}),
+        ("what is a good price?", "not a language model", {}),
+        ("don't use price_of", "not a language model", {}),
+        ("What does price_of do?", "not a language model", {}),
         ("What is the weather in New York?", "sunny in New York for 1", {}),
         ("get_weather city=Oslo days=3", "sunny in Oslo for 3", {}),
         ("mean of 1, 2 and 6", "3.0", {}),
         ("roll 20", "rolled 20", {}),
         ("look up customer", "needs id", {}),
         ("should I delete customer 42?", "not a language model", {}),
-        ("don't delete customer 42", "not a language model", {}),
+        ("don't delete customer 42", "left customer 42 alone", {}),
         ("delete customer 42, then delete a.txt", "customer 42 is locked", {}),
         (
-            "create x.txt with hi, then delete customer 42, then delete a.txt",
+            'create x.txt with "hi", then delete customer 42, then delete a.txt',
             "was not done",
             {"x.txt": "hi\n"},
         ),
@@ -170,6 +183,15 @@ async def test_a_call_is_one_delta_and_the_same_request_gives_the_same_call():
     assert isinstance(first, ToolCallDelta)
     assert first == again
     assert end.reason == "tool-calls"
+
+
+async def test_a_new_file_needs_no_shell():
+    agent, calls = create_agent("local/demo"), []
+    async with create_sandbox() as sandbox:
+        run = agent.stream("Create x.txt with hi", sandbox=sandbox)
+        async for event in run.events():
+            calls += [event.name] if event.type == "tool-call" else []
+    assert calls == ["glob", "write"]
 
 
 async def test_a_missing_tool_is_told():
