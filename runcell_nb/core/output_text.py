@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .paths import STATE_FOLDER
 from .sandbox import Sandbox
 
@@ -11,11 +13,15 @@ OUTPUT_FOLDER = f"{STATE_FOLDER}/outputs"
 MAX_OUTPUT_CHARS = 30_000
 """Characters of one output that the model reads."""
 
+MAX_OUTPUTS = 50
+"""Whole outputs that a sandbox keeps, the newest; the shell alone can write 10 MiB a stream into each."""
+
 _HEAD_CHARS = 20_000
+_NUMBERED = re.compile(r"([1-9][0-9]{0,17})\.txt")
 
 
 class OutputStore:
-    """The kept outputs of a sandbox.
+    """The kept outputs of a sandbox: at most `MAX_OUTPUTS`, the oldest go first.
 
     Args:
         sandbox: Where they are kept; runs that share it share the numbering.
@@ -23,7 +29,6 @@ class OutputStore:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._number = 0
 
     async def fitted(self, text: str) -> str:
         """Return a text as the model should read it.
@@ -45,13 +50,16 @@ class OutputStore:
         )
 
     async def _keep(self, text: str) -> str:
+        """Write an output under the next number; each time the folder, never a file of it, is read."""
         async with self._sandbox.lock(OUTPUT_FOLDER):
-            self._number += 1
-            while await self._sandbox.read_file(self._path) is not None:
-                self._number += 1
-            await self._sandbox.write_file(self._path, text)
-            return self._path
+            names = await self._sandbox.list_directory(OUTPUT_FOLDER) or []
+            numbers = sorted(int(match[1]) for match in map(_NUMBERED.fullmatch, names) if match)
+            path = _path(numbers[-1] + 1 if numbers else 1)
+            await self._sandbox.write_file(path, text)
+            for number in numbers[: -(MAX_OUTPUTS - 1)]:
+                await self._sandbox.remove(_path(number))
+            return path
 
-    @property
-    def _path(self) -> str:
-        return f"{OUTPUT_FOLDER}/{self._number}.txt"
+
+def _path(number: int) -> str:
+    return f"{OUTPUT_FOLDER}/{number}.txt"

@@ -238,7 +238,8 @@ class Sandbox:
 
     async def _names_from_files(self, folder: str) -> list[str] | None:
         prefix = folder + "/" if folder else ""
-        rests = [info.path.removeprefix(prefix) for info in await self.list_files(folder or ".")]
+        paths = [info.path for info in await self._alive().list_files()]
+        rests = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
         names = {
             first + "/" if slash else first for first, slash, _ in (rest.partition("/") for rest in rests)
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .providers import Access, is_loopback
@@ -54,7 +54,7 @@ def failure_of(error: BaseException, model: str, access: Access, begun: bool) ->
     pause = next(
         (seconds for seconds in map(retry_after, _headers(error, cause)) if seconds is not None), None
     )
-    detail = redact(_detail(_text(cause)), [access.api_key or ""])
+    detail = _detail(_text(cause), [access.api_key or ""])
     reached = begun or not _NOT_REACHED.search(detail)
     status = status if reached else None  # litellm gives 500 to an address where nobody answers
     head = _head(status, model, quota, begun, reached)
@@ -128,13 +128,16 @@ def _text(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _detail(text: str) -> str:
-    """Return what the provider said, without litellm's prefixes and JSON around it."""
+def _detail(text: str, secrets: Iterable[str]) -> str:
+    """Return what the provider said, without keys and without litellm's prefixes and JSON around it.
+
+    Keys go while the text is still whole: of a key that the cut runs through, a part would stay.
+    """
     text = _HINT.sub("", _PREFIX.sub("", text)).strip()
     start = text.find("{")
     if start >= 0:
         text = _message_in(text[start:].rstrip("'\". ")) or text
-    text = " ".join(text.split()).rstrip(".")
+    text = " ".join(redact(text, secrets).split()).rstrip(".")
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
 
 

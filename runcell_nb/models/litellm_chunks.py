@@ -19,17 +19,40 @@ from runcell_nb.core.gateway import (
 
 @dataclass(slots=True)
 class _OpenCall:
-    """A tool call that is still being written."""
+    """A tool call that is still being written.
+
+    Attributes:
+        index: As the provider counts.
+        given_id: The provider's id; None until it has sent one.
+        id: Under which the call is told, from its first piece to its end: an id that comes after text
+            was told does not change it.
+        name: Empty until it came.
+        pieces: Of the arguments; none of them is empty.
+    """
 
     index: int
-    id: str
-    has_own_id: bool
-    name: str
+    given_id: str | None = None
+    id: str = field(default_factory=lambda: f"call_{uuid4().hex}")
+    name: str = ""
     pieces: list[str] = field(default_factory=list)
 
     @property
     def arguments(self) -> str:
         return "".join(self.pieces)
+
+    @property
+    def may_be_told(self) -> bool:
+        """Whether the id is settled; a piece without id and text waits, as the id may come next."""
+        return self.given_id is not None or bool(self.pieces)
+
+    def add(self, call_id: str | None, name: str, text: str) -> None:
+        """Take what the next piece brings."""
+        if call_id and self.given_id is None:
+            self.id = self.id if self.may_be_told else call_id
+            self.given_id = call_id
+        self.name = self.name or name
+        if text:
+            self.pieces.append(text)
 
     def is_whole(self) -> bool:
         """Return whether the arguments so far are a JSON object, after which nothing can follow."""
@@ -103,25 +126,25 @@ class ChunkReader:
             return  # an empty last piece of a call that was taken as whole
         if call is None:
             deltas.extend(self._take_whole())
-            call = _OpenCall(piece.index or 0, piece.id or f"call_{uuid4().hex}", bool(piece.id), name)
+            call = _OpenCall(piece.index or 0)
             self._open.append(call)
-        elif piece.id and not call.has_own_id:
-            call.id, call.has_own_id = piece.id, True
-        call.name = call.name or name
-        call.pieces.append(text)
-        deltas.append(ToolArgumentsDelta(call.id, call.name, text))
+            self.has_content = True
+        call.add(piece.id, name, text)
+        if call.may_be_told:
+            deltas.append(ToolArgumentsDelta(call.id, call.name, text))
 
     def _continued(self, index: int, call_id: str | None, name: str) -> _OpenCall | None:
         """Return the open call that a piece belongs to, or None when it starts one.
 
         Some providers send several calls under one index, so an id that differs starts a new call, and
-        so does a name after a whole call.
+        so does a name after a whole call. The first id that comes for a call may come late.
         """
         call = next((call for call in reversed(self._open) if call.index == index), None)
         if call is None:
             return None
-        if call_id and call_id != call.id:
-            return call if not call.has_own_id and not call.arguments else None
+        if call_id and call_id != call.given_id:
+            is_late = call.given_id is None and not (name and call.pieces) and not call.is_whole()
+            return call if is_late else None
         if name and not call_id and call.is_whole():
             return None
         return call

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelRequest, RetryDelta
+from runcell_nb.core.messages import ToolMessage
 from runcell_nb.core.usage import RequestUsage, UsageSource
 
 from .catalogue import Target
@@ -27,6 +28,9 @@ _READ_SECONDS = 600.0  # the run's own limit on silence (API 10) comes long befo
 
 _ENDINGS_WITHOUT_CONTENT = frozenset({"length", "content-filter"})
 """Endings that say something even when nothing came before them."""
+
+_MOST_TOKENS_OF_NOTHING = 10
+"""Output tokens of an answer that is meant to be empty: its markers. More means that something was lost."""
 
 
 class Response:
@@ -108,8 +112,23 @@ class Response:
         reader, model = self._reader, self._target.qualified
         if reader.finish_reason is None or not _provider_finished(self._stream):
             raise broken_stream(model, "broke off before its end")
-        if not reader.has_content and reader.finish_reason not in _ENDINGS_WITHOUT_CONTENT:
+        if not reader.has_content and not self._may_be_empty():
             raise broken_stream(model, "was empty")
+
+    def _may_be_empty(self) -> bool:
+        """Return whether an ending says enough with nothing before it.
+
+        After tool results a model may have nothing to add, which Claude says with an empty answer. It is
+        taken for one only when the provider itself counted what it wrote: almost nothing.
+        """
+        if self._reader.finish_reason in _ENDINGS_WITHOUT_CONTENT:
+            return True
+        return (
+            self._reader.finish_reason == "stop"
+            and isinstance(self._request.messages[-1], ToolMessage)
+            and _provider_counted(self._stream)
+            and _visible_tokens(self._reader.usage) <= _MOST_TOKENS_OF_NOTHING
+        )
 
     def _failure(self, error: Exception) -> ModelRequestError:
         if isinstance(error, ModelRequestError):
@@ -162,6 +181,12 @@ def _provider_finished(stream: Any) -> bool:
         or stream.intermittent_finish_reason
         or getattr(stream, "received_any_finish_reason", False)
     )
+
+
+def _visible_tokens(usage: Any) -> int:
+    """Return the output tokens without those of thinking, which some providers count but do not send."""
+    details = getattr(usage, "completion_tokens_details", None)
+    return (getattr(usage, "completion_tokens", 0) or 0) - (getattr(details, "reasoning_tokens", 0) or 0)
 
 
 def _provider_counted(stream: Any) -> bool:

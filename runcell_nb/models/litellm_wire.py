@@ -45,14 +45,17 @@ def wire_messages(system: str | None, messages: Sequence[Message], provider: str
 
 
 def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Return the tools as litellm takes them."""
+    """Return the tools as litellm takes them.
+
+    Providers refuse parameters that lack the type or the properties of an object, also where there are none.
+    """
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.parameters or _NO_PARAMETERS,
+                "parameters": {**_NO_PARAMETERS, **tool.parameters},
             },
         }
         for tool in tools

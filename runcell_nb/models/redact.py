@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
 
 _MASK = "[key]"
 _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _SHORTEST_SECRET = 6
 """Shorter values would mask ordinary words; no provider's key is that short."""
 
+_BACKSLASHES = r"(?:\\|%(?:25){0,2}5[cC]|&\#(?:92|x5[cC]);){0,16}+"
+"""Any number of them, never given back, so that a long row of them takes no time."""
+
 _PATTERNS = (
     (re.compile(r"//[^/@\s]+@"), f"//{_MASK}@"),  # user and password in a URL
     (re.compile(r"(?i)([?&](?:api[_-]?key|key|token|access_token)=)[^&\s'\"]+"), rf"\1{_MASK}"),
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/*=-]{6,}"), rf"\1{_MASK}"),
+    (  # a header, also as Python prints it; a short value or one without a digit is likelier a word
+        re.compile(
+            r"(?i)((?:authorization|api-key)\b['\"]?\s*[:=,]\s*b?['\"]?(?:(?:basic|token)\s+)?)(?=\D*\d)[\w.~+/*=-]{16,}"
+        ),
+        rf"\1{_MASK}",
+    ),
     (
         re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*-]{6,}"),
         _MASK,
@@ -27,14 +36,14 @@ def redact(text: str, secrets: Iterable[str] = (), environ: Mapping[str, str] | 
     """Return the text with every known or likely key replaced by `[key]`.
 
     Args:
-        text: Any text, such as that of a provider's error.
-        secrets: Keys in use.
+        text: Any text, such as that of a provider's error, and the whole of it: of a key that is cut
+            short only the usual beginnings are recognised.
+        secrets: Keys in use; they are found as they are and escaped for a URL, JSON, HTML or Python.
         environ: Where further keys may stand; `os.environ` by default.
     """
     for secret in sorted({*secrets, *_secrets_of(environ)}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            for form in {secret, quote(secret, safe=""), repr(secret)[1:-1]}:
-                text = text.replace(form, _MASK)
+        if len(secret.replace("\\", "")) >= _SHORTEST_SECRET:
+            text = _any_spelling(secret).sub(_MASK, text)
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
@@ -42,4 +51,34 @@ def redact(text: str, secrets: Iterable[str] = (), environ: Mapping[str, str] | 
 
 def _secrets_of(environ: Mapping[str, str] | None) -> list[str]:
     source = os.environ if environ is None else environ
-    return [value for name, value in source.items() if _SECRET_VARIABLE.search(name.upper())]
+    return [value.strip() for name, value in source.items() if _SECRET_VARIABLE.search(name.upper())]
+
+
+def _any_spelling(secret: str) -> re.Pattern[str]:
+    """Return a pattern for a key, plain or escaped, and escaped again by whoever passed it on.
+
+    Every escape of a text in quotes is made with backslashes, and escaping it again doubles them, so
+    their number says nothing: those of the key itself are not looked for.
+    """
+    parts = (re.escape(char) if _is_never_escaped(char) else _spellings(char) for char in secret)
+    return re.compile("".join(parts))
+
+
+def _is_never_escaped(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char in "-_")
+
+
+def _spellings(char: str) -> str:
+    if char == "\\":
+        return _BACKSLASHES
+    utf8 = re.findall("..", char.encode("utf-8", "surrogatepass").hex())
+    utf16 = re.findall("....", char.encode("utf-16-be", "surrogatepass").hex())
+    forms = [
+        re.escape(char),
+        re.escape(html.escape(char)),
+        rf"&\#(?:0*{ord(char)}|x0*{ord(char):x});",
+        "".join(rf"%(?:25){{0,2}}{byte}" for byte in utf8),
+        _BACKSLASHES.join(f"x{byte}" for byte in utf8),
+        _BACKSLASHES.join(f"u{unit}" for unit in utf16),
+    ]
+    return rf"{_BACKSLASHES}(?i:{'|'.join(forms)})"

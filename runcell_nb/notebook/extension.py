@@ -10,8 +10,8 @@ import threading
 from importlib import import_module
 from typing import Any
 
+from runcell_nb.core.backends import load_gateway
 from runcell_nb.core.sync_bridge import run_blocking
-from runcell_nb.models.defaults import DEMO_MODEL
 
 from .cell_transform import MAGICS_CLASS, rewrite_runcell_cell
 from .magics import RuncellMagics
@@ -63,5 +63,6 @@ def unload_ipython_extension(shell: Any) -> None:
 def _warm_up(model: str) -> None:
     """Import what the first cell will need, so that it need not wait for it."""
     import_module("runcell_nb.notebook.session")
-    if model != DEMO_MODEL:
-        import_module("runcell_nb.models.litellm_import").preload()
+    preload = getattr(load_gateway(model), "preload", None)
+    if preload is not None:
+        preload()

@@ -99,7 +99,13 @@ class ShellCommand:
         self._process: ShellProcess | None = None
         self._stdout: list[str] = []
         self._stderr: list[str] = []
+        self._crashed = False
         self.stopped = False
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether its process ended before it did, in the midst of whatever it was writing."""
+        return self.stopped or self._crashed
 
     async def finish(self, timeout: float | None) -> ExecResult:
         """Run the command and return what it did; cancelling this stops it first.
@@ -152,6 +158,7 @@ class ShellCommand:
             _give_back(process)
             self._stderr.append(end["error"])
             return int(end["exit_code"])
+        self._crashed = not stopped
         code = process.close()
         self._stderr.append("" if stopped else "bash: the shell crashed on this command\n")
         return 128 - code if code < 0 else code

@@ -7,6 +7,7 @@ the folders mounted into it, has no network, and refuses links that lead out of 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -69,6 +70,7 @@ class VirtualSession(DirectoryWorkspace):
         self._home = home
         self._mounts = {WORKING_DIRECTORY: str(home.path / "workspace"), "/tmp": str(home.path / "tmp")}
         self._commands: set[ShellCommand] = set()
+        self._may_have_leftovers = False
 
     async def run(
         self,
@@ -108,8 +110,21 @@ class VirtualSession(DirectoryWorkspace):
             return await command.finish(timeout)
         finally:
             self._commands.discard(command)
-            if command.stopped and not self._commands:
-                await asyncio.to_thread(_remove_leftovers, self._home.path)
+            self._may_have_leftovers |= command.was_cut
+            if self._may_have_leftovers and not self._commands:
+                await self._remove_leftovers()
+
+    async def _remove_leftovers(self) -> None:
+        """Remove the half-written files that killed commands leave: bashkit writes, then renames."""
+        self._may_have_leftovers, swept = False, False
+        try:
+            found = await asyncio.to_thread(_leftovers, self._home.path)
+            swept = not self._commands  # some of these may belong to one begun meanwhile: its end sweeps
+            for path in found if swept else ():  # a few, and here, so that no command can begin meanwhile
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        finally:
+            self._may_have_leftovers |= not swept
 
     async def stop(self) -> None:
         """Stop all commands and remove the folder."""
@@ -125,9 +140,10 @@ def _new_home() -> PrivateFolder:
     return home
 
 
-def _remove_leftovers(root: Path) -> None:
-    """Remove the half-written files that a killed command leaves: bashkit writes, then renames."""
-    for folder, _, names in os.walk(root):
-        for name in names:
-            if _LEFTOVER.fullmatch(name):
-                Path(folder, name).unlink(missing_ok=True)
+def _leftovers(root: Path) -> list[Path]:
+    return [
+        Path(folder, name)
+        for folder, _, names in os.walk(root)
+        for name in names
+        if _LEFTOVER.fullmatch(name)
+    ]

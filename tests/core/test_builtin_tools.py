@@ -314,19 +314,6 @@ async def test_long_output_is_cut_in_the_middle_and_kept_whole(box):
     assert await box.sandbox.list_files() == []
 
 
-async def test_outputs_of_runs_that_share_a_sandbox_are_all_kept(box):
-    stores = [ToolWorkspace(box.sandbox, WorkspaceWatch(box.sandbox)).outputs for _ in range(3)]
-    await asyncio.gather(*(store.fitted(f"{n}" * 40_000) for n, store in enumerate(stores)))
-    kept = [await box.sandbox.read_text_file(f".runcell/outputs/{n}.txt") for n in (1, 2, 3)]
-    assert sorted(text[0] for text in kept) == ["0", "1", "2"]
-
-
-async def test_output_that_just_fits_is_untouched(box):
-    fits = "x" * MAX_OUTPUT_CHARS
-    assert await box.workspace.outputs.fitted(fits) == fits
-    assert len(await box.workspace.outputs.fitted(fits + "y")) < MAX_OUTPUT_CHARS + 300
-
-
 # ls and glob
 
 

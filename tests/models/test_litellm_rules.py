@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import json
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -17,9 +20,13 @@ from runcell_nb.core.messages import (
     ToolResultBlock,
     user_text,
 )
+from runcell_nb.models.failures import failure_of
 from runcell_nb.models.litellm_wire import reasoning_effort, wire_messages, wire_tools
+from runcell_nb.models.providers import Access
 from runcell_nb.models.redact import redact
 from runcell_nb.models.retry import retry_after
+
+from .gateway_calls import parts_of_key
 
 SIGNED = {"provider": "anthropic", "block": {"type": "thinking", "signature": "S"}}
 CALL = ToolCallBlock(id="c1", name="ls", arguments='{"path": "."}')
@@ -128,6 +135,12 @@ def test_how_long_a_response_asks_to_wait(headers: dict[str, str], seconds: floa
         ("Authorization: Bearer abcdef.123", "Authorization: Bearer [key]"),
         ("Incorrect API key provided: sk-proj-ab*****xyz.", "Incorrect API key provided: [key]."),
         ("quoted tops%2Fecret%21", "quoted [key]"),
+        ("{'x-api-key': 'unknown0value1234'}", "{'x-api-key': '[key]'}"),
+        ("(b'Authorization', b'Basic dXNlcjpwYXNzd29yZA==')", "(b'Authorization', b'Basic [key]')"),
+        (
+            "check the authorization: authentication/permissions",
+            "check the authorization: authentication/permissions",
+        ),
         ("the rest stays: 401 at 10:15", "the rest stays: 401 at 10:15"),
     ],
 )
@@ -135,6 +148,60 @@ def test_keys_are_removed(text: str, expected: str) -> None:
     assert redact(text, ["topsecret!", "tops/ecret!"], {}) == expected
 
 
+ODD_KEY = "Kanarie7f3e/9b+1d=4c&2a\"8e'6f\\5d%0b<é"
+
+
+def in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+SPELLINGS = {
+    "plain": str,
+    "URL": lambda key: quote(key, safe=""),
+    "part of a URL": quote,
+    "lower-case URL": lambda key: quote(key, safe="").replace("%2F", "%2f").replace("%3D", "%3d"),
+    "form": quote_plus,
+    "URL in a URL": lambda key: quote(quote(key, safe=""), safe=""),
+    "JSON": in_json,
+    "JSON with slashes escaped": lambda key: in_json(key).replace("/", "\\/"),
+    "JSON as it is read": lambda key: json.dumps(key, ensure_ascii=False)[1:-1],
+    "JSON in JSON": lambda key: in_json(in_json(key)),
+    "JSON in a URL": lambda key: quote(in_json(key), safe=""),
+    "header": lambda key: repr({"x-api-key": key}),
+    "raw headers": lambda key: repr([(b"x-api-key", key.encode())]),
+    "error in an error": lambda key: repr(ValueError(repr({"x-api-key": key}))),
+    "HTML": html.escape,
+    "HTML by numbers": lambda key: "".join(c if c.isalnum() else f"&#{ord(c)};" for c in key),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_known_key_is_removed_in_every_spelling(spelling: str) -> None:
+    spelt = SPELLINGS[spelling](ODD_KEY)
+    shown = redact(f"before {spelt} after", [ODD_KEY], {})
+    assert shown.startswith("before ") and shown.endswith(" after") and "[key]" in shown
+    assert not parts_of_key(shown, ODD_KEY)
+    assert not [
+        piece for piece in ("Kanarie", "7f3e", "9b", "1d", "4c", "2a", "8e", "6f", "5d") if piece in shown
+    ]
+
+
+def test_a_short_or_absent_key_masks_nothing_and_odd_ones_are_patterns_no_more_than_words() -> None:
+    text = "a\\\\\\\\\\\\b .* [x] (y) none"
+    assert redact(text, ["", "none", "\\" * 9, "......", "[xyz]]", "(((((((", "*******"], {}) == text
+
+
+@pytest.mark.parametrize("body", ["{}", '{{"error": {{"message": "{}"}}}}', "litellm.BadRequestError: {}"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_no_part_of_a_key_is_shown_wherever_the_cut_lies(spelling: str, body: str) -> None:
+    key = ODD_KEY + "0123456789" * 7
+    for before in range(100, 320, 3):
+        text = body.format("x" * before + " " + SPELLINGS[spelling](key) + " " + "y" * 300)
+        error = failure_of(ValueError(text), "a/b", Access(key, None, "A_API_KEY"), begun=False)
+        assert len(error.detail) <= 301
+        assert not parts_of_key(str(error) + repr(vars(error)), key), text
+
+
 def test_keys_of_the_environment_are_removed_too() -> None:
-    environ = {"AWS_SECRET_ACCESS_KEY": "aws-value-1", "HOME": "/home/me"}
+    environ = {"AWS_SECRET_ACCESS_KEY": " aws-value-1\n", "HOME": "/home/me"}
     assert redact("aws-value-1 in /home/me", (), environ) == "[key] in /home/me"

@@ -1,4 +1,4 @@
-"""What llmock does not send: merged calls, thinking, missing usage, empty answers, echoed keys, hang-ups."""
+"""What llmock does not send: thinking, missing usage, empty answers, echoed keys, hang-ups."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from runcell_nb.core.gateway import (
     ModelDelta,
     ReasoningDelta,
     RetryDelta,
-    ToolArgumentsDelta,
     ToolCallDelta,
+    ToolSpec,
 )
 from runcell_nb.core.messages import (
     AssistantMessage,
@@ -31,70 +31,20 @@ from runcell_nb.core.messages import (
 from runcell_nb.models.litellm_gateway import LiteLLMGateway
 from runcell_nb.models.request_error import ModelRequestError
 
-from .gateway_calls import KEY, MODELS, WEATHER, deltas_of, of_type, read_into, request_to, text_of
-from .wire_servers import WireServer, anthropic_stream, call_piece, event, openai_stream
-
-USAGE = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
-
-
-def to(server: WireServer, model: str = MODELS["openai"], *messages: Any, **more: Any) -> Any:
-    suffix = "/v1" if model.startswith("openai/") else ""
-    return request_to(model, *messages, base_url=server.url + suffix, **more)
-
-
-async def calls_from(*pieces: dict[str, Any]) -> list[ToolCallDelta]:
-    async with WireServer([openai_stream(*pieces, finish="tool_calls", usage=USAGE)]) as server:
-        deltas = await deltas_of(to(server, tools=(WEATHER,)))
-    assert deltas[-1].reason == "tool-calls"
-    return of_type(deltas, ToolCallDelta)
-
-
-async def test_two_streamed_calls_of_one_index_stay_two() -> None:
-    found = await calls_from(
-        call_piece(0, "a", "get_weather", '{"city":'),
-        call_piece(0, None, None, ' "Rome"}'),
-        call_piece(0, "b", "get_weather", '{"city":'),
-        call_piece(0, None, None, ' "Oslo"}'),
-    )
-    assert [(call.id, call.arguments) for call in found] == [
-        ("a", '{"city": "Rome"}'),
-        ("b", '{"city": "Oslo"}'),
-    ]
-
-
-async def test_whole_calls_of_one_index_without_ids_stay_two() -> None:
-    found = await calls_from(
-        call_piece(0, None, "get_weather", '{"city": "Rome"}'),
-        call_piece(0, None, "get_weather", '{"city": "Oslo"}'),
-    )
-    assert [json.loads(call.arguments)["city"] for call in found] == ["Rome", "Oslo"]
-    assert all(call.id for call in found) and found[0].id != found[1].id
-
-
-async def test_interleaved_calls_keep_their_pieces_and_order() -> None:
-    found = await calls_from(
-        call_piece(0, "a", "get_weather", '{"city":'),
-        call_piece(1, "b", "get_weather", '{"city":'),
-        call_piece(0, None, None, ' "Rome"}'),
-        call_piece(1, None, None, ' "Oslo"}'),
-    )
-    assert [(call.id, call.arguments) for call in found] == [
-        ("a", '{"city": "Rome"}'),
-        ("b", '{"city": "Oslo"}'),
-    ]
-
-
-async def test_a_whole_call_comes_before_the_next_one_is_written() -> None:
-    pieces = [call_piece(0, "a", "get_weather", "{}"), call_piece(1, "b", "get_weather", "{}")]
-    async with WireServer([openai_stream(*pieces, finish="tool_calls", usage=USAGE)]) as server:
-        deltas = await deltas_of(to(server, tools=(WEATHER,)))
-    kinds = [(type(delta), getattr(delta, "call_id", getattr(delta, "id", ""))) for delta in deltas[:-1]]
-    assert kinds == [
-        (ToolArgumentsDelta, "a"),
-        (ToolCallDelta, "a"),
-        (ToolArgumentsDelta, "b"),
-        (ToolCallDelta, "b"),
-    ]
+from .gateway_calls import (
+    KEY,
+    MODELS,
+    USAGE,
+    WEATHER,
+    deltas_of,
+    of_type,
+    parts_of_key,
+    read_into,
+    request_to,
+    text_of,
+    to,
+)
+from .wire_servers import WireServer, anthropic_stream, event, openai_stream
 
 
 async def test_usage_that_the_provider_left_out_is_called_estimated() -> None:
@@ -155,6 +105,77 @@ async def test_an_empty_answer_is_tried_again_then_an_error(reason: str) -> None
     assert of_type(deltas, RetryDelta)
 
 
+ANSWERED = (
+    user_text("Weather?"),
+    AssistantMessage(content=(ToolCallBlock(id="c1", name="get_weather", arguments="{}"),)),
+    ToolMessage(content=(ToolResultBlock(call_id="c1", name="get_weather"),)),
+)
+NOTHING = {"prompt_tokens": 100, "completion_tokens": 2, "total_tokens": 102}
+HIDDEN = {
+    "prompt_tokens": 100,
+    "completion_tokens": 502,
+    "total_tokens": 602,
+    "completion_tokens_details": {"reasoning_tokens": 500},
+}
+EMPTY_TEXT = [{"type": "text", "text": ""}]
+
+
+@pytest.mark.parametrize(
+    ("provider", "parts", "tokens"),
+    [
+        ("anthropic", anthropic_stream(output_tokens=3), 3),
+        ("anthropic", anthropic_stream(EMPTY_TEXT, output_tokens=3), 3),
+        ("openai", openai_stream(usage=NOTHING), 2),
+        ("openai", openai_stream({"content": ""}, usage=NOTHING), 2),
+        ("openai", openai_stream(usage=HIDDEN), 502),
+    ],
+)
+async def test_after_tool_results_an_empty_answer_is_one(provider: str, parts: Any, tokens: int) -> None:
+    async with WireServer([parts]) as server:
+        deltas = await deltas_of(to(server, MODELS[provider], *ANSWERED, tools=(WEATHER,)))
+    assert [type(delta) for delta in deltas] == [FinishDelta] and len(server.requests) == 1
+    assert (deltas[0].reason, deltas[0].usage.output_tokens) == ("stop", tokens)
+    assert deltas[0].usage.source == "provider"
+
+
+@pytest.mark.parametrize(
+    ("provider", "messages", "parts"),
+    [
+        ("anthropic", (), anthropic_stream(output_tokens=3)),
+        ("openai", (), openai_stream(usage=NOTHING)),
+        ("anthropic", ANSWERED, anthropic_stream(output_tokens=40)),
+        ("openai", ANSWERED, openai_stream(usage=NOTHING | {"completion_tokens": 40, "total_tokens": 140})),
+        ("anthropic", ANSWERED, anthropic_stream(stop="tool_use", output_tokens=3)),
+        ("openai", ANSWERED, openai_stream(finish="tool_calls", usage=NOTHING)),
+        ("openai", ANSWERED, openai_stream()),
+        ("openai", ANSWERED, openai_stream(finish=None, usage=NOTHING)),
+    ],
+)
+async def test_every_other_empty_answer_is_an_error(provider: str, messages: Any, parts: Any) -> None:
+    async with WireServer([parts]) as server:
+        with pytest.raises(ModelRequestError, match=r"was empty|broke off"):
+            await deltas_of(to(server, MODELS[provider], *messages, tools=(WEATHER,), patience=0.0))
+
+
+@pytest.mark.parametrize(("provider", "field"), [("anthropic", "input_schema"), ("openai", "parameters")])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"type": "object"}, {"properties": {}}, {"type": "object", "properties": {}}]
+)
+async def test_a_tool_without_parameters_goes_out_as_an_empty_object(
+    provider: str, field: str, parameters: dict[str, Any]
+) -> None:
+    parts = [*EMPTY_TEXT, {"type": "text_delta", "text": "Hi."}]
+    answer = (
+        anthropic_stream(parts) if provider == "anthropic" else openai_stream({"content": "Hi."}, usage=USAGE)
+    )
+    tool = ToolSpec("now", "Tell the time.", parameters)
+    async with WireServer([answer]) as server:
+        await deltas_of(to(server, MODELS[provider], tools=(tool,)))
+    (sent,) = server.requests[0].body["tools"]
+    schema = sent.get("function", sent)[field]
+    assert (schema["type"], schema["properties"]) == ("object", {})
+
+
 async def test_an_answer_that_was_cut_before_any_text_is_an_ending() -> None:
     async with WireServer([openai_stream(finish="length", usage=USAGE)]) as server:
         deltas = await deltas_of(to(server))
@@ -182,9 +203,20 @@ async def test_a_key_that_a_refusal_repeats_is_not_shown(model: str) -> None:
             await deltas_of(to(server, model))
     error = caught.value
     shown = "".join(traceback.format_exception(error)) + str(error) + repr(error) + repr(vars(error))
-    assert KEY not in shown and ("[key]" in shown or "REDACTED" in shown)  # litellm hides some itself
+    assert not parts_of_key(shown) and ("[key]" in shown or "REDACTED" in shown)  # litellm hides some itself
     assert error.__cause__ is None and error.__context__ is None
     assert KEY in repr(server.requests[0].headers)  # the canary was really sent
+
+
+@pytest.mark.parametrize("model", sorted(MODELS.values()))
+@pytest.mark.parametrize("before", [275, 285, 295])
+async def test_a_key_that_lies_across_the_cut_is_not_shown_in_part(model: str, before: int) -> None:
+    body = json.dumps({"error": {"message": f"{'x ' * (before // 2)} {KEY} {'y ' * 200}"}}).encode()
+    async with WireServer([(400, {"content-type": "application/json"}, body)]) as server:
+        with pytest.raises(ModelRequestError) as caught:
+            await deltas_of(to(server, model))
+    assert caught.value.detail.endswith("…")
+    assert not parts_of_key(str(caught.value) + repr(vars(caught.value)))
 
 
 async def test_a_pause_in_milliseconds_is_understood() -> None:

@@ -134,12 +134,15 @@ def call_piece(
     return {"tool_calls": [piece]}
 
 
-def anthropic_stream(*blocks: list[dict[str, Any]], stop: str = "end_turn") -> list[Part]:
+def anthropic_stream(
+    *blocks: list[dict[str, Any]], stop: str = "end_turn", output_tokens: int = 40
+) -> list[Part]:
     """The parts of one response in Anthropic's format.
 
     Args:
         blocks: For each content block its start and its deltas.
         stop: The stop reason.
+        output_tokens: As the provider counts them.
     """
     usage = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 30,
              "cache_creation_input_tokens": 20}  # fmt: skip
@@ -157,7 +160,7 @@ def anthropic_stream(*blocks: list[dict[str, Any]], stop: str = "end_turn") -> l
             {
                 "type": "message_delta",
                 "delta": {"stop_reason": stop, "stop_sequence": None},
-                "usage": {"output_tokens": 40},
+                "usage": {"output_tokens": output_tokens},
             }
         )
     )

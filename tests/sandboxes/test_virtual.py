@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runcell_nb.core.sandbox_options import create_sandbox
-from runcell_nb.sandboxes import shell_process
+from runcell_nb.sandboxes import shell_process, virtual
 from runcell_nb.sandboxes.virtual import SHELL_NOTES
 
 
@@ -98,6 +98,79 @@ async def test_killed_commands_leave_no_half_written_files(sandbox):
     for _ in range(10):
         await sandbox.exec("while true; do seq 3000 > spin.txt; done", timeout=0.1)
     assert set((await output(sandbox, "ls -A")).split()) <= {"spin.txt"}
+
+
+LEFTOVER = ".bashkit-tmp-0123456789abcdef-0123456789abcdef"
+"""A half-written file, as bashkit names them."""
+
+
+@pytest.fixture
+def leftover(sandbox):
+    return sandbox._session.resolve("") / LEFTOVER
+
+
+CUTS = {
+    "past its time": ("while true; do true; done", 0.2),
+    "crashed": ("jq -n \"$(printf '[%.0s' $(seq 20000))\"", None),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+async def test_a_cut_command_leaves_nothing_half_written(sandbox, leftover, cut):
+    command, timeout = CUTS[cut]
+    leftover.touch()
+    await sandbox.exec(command, timeout=timeout)
+    assert not leftover.exists()
+
+
+@pytest.mark.parametrize("cut", CUTS)
+async def test_what_may_belong_to_a_running_command_stays_until_it_ends(sandbox, leftover, cut):
+    command, timeout = CUTS[cut]
+    leftover.touch()
+    other = asyncio.create_task(sandbox.exec("sleep 30"))
+    await sandbox.exec(command, timeout=timeout)
+    await sandbox.exec("true")
+    assert leftover.exists()
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+    assert not leftover.exists()
+
+
+async def test_leftovers_go_when_the_last_command_ends_well(sandbox, leftover):
+    last = asyncio.create_task(sandbox.exec("until [ -e stop ]; do sleep 0.01; done"))
+    await sandbox.exec("while true; do true; done", timeout=0.2)
+    leftover.touch()
+    await sandbox.write_file("stop", "")
+    assert (await last).exit_code == 0
+    assert not leftover.exists()
+
+
+async def test_commands_that_end_well_are_not_swept_after(sandbox, leftover):
+    leftover.touch()
+    await sandbox.exec("true")
+    assert leftover.exists()
+
+
+async def test_a_command_begun_during_a_sweep_keeps_its_half_written_file(sandbox, leftover, monkeypatch):
+    look, begun = virtual._leftovers, []
+
+    async def begin():
+        begun.append(asyncio.create_task(sandbox.exec("until [ -e stop ]; do sleep 0.01; done")))
+
+    def look_while_one_begins(root):
+        leftover.touch()
+        found = look(root)
+        asyncio.run_coroutine_threadsafe(begin(), loop).result()
+        return found
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(virtual, "_leftovers", look_while_one_begins)
+    await sandbox.exec("while true; do true; done", timeout=0.2)
+    assert leftover.exists()
+    monkeypatch.setattr(virtual, "_leftovers", look)
+    await sandbox.write_file("stop", "")
+    await asyncio.gather(*begun)
+    assert not leftover.exists()
 
 
 async def test_processes_are_used_again_and_few_stay_idle(sandbox):
