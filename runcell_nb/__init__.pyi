@@ -30,6 +30,7 @@ from .core.events import ToolResultEvent as ToolResultEvent
 from .core.files import ChangedFile as ChangedFile
 from .core.files import FileInput as FileInput
 from .core.files import normalize_files as normalize_files
+from .core.function_tool import tool as tool
 from .core.gateway import FinishDelta as FinishDelta
 from .core.gateway import ModelDelta as ModelDelta
 from .core.gateway import ModelGateway as ModelGateway
@@ -75,7 +76,6 @@ from .core.tool_content import tool_content as tool_content
 from .core.tools import Identity as Identity
 from .core.tools import ToolContext as ToolContext
 from .core.tools import ToolDefinition as ToolDefinition
-from .core.tools import tool as tool
 from .core.usage import RequestUsage as RequestUsage
 from .core.usage import RunUsage as RunUsage
 from .core.usage import get_run_usage as get_run_usage

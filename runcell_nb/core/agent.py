@@ -31,6 +31,7 @@ from .engine import Engine, EngineSetup
 from .errors import InvalidOptionError
 from .files import NormalizedFile, normalize_files
 from .gateway import ModelGateway, ModelInfo, ThinkingLevel
+from .host_tools import HostTool, host_tools
 from .limits import RunLimits
 from .message_log import MessageLog, valid_log
 from .prompt import system_prompt
@@ -41,7 +42,7 @@ from .sandbox_options import create_sandbox, resolve_sandbox_config
 from .sync_bridge import run_blocking
 from .thread import Thread, replay_prompt
 from .tool_runner import RunIdentity, ToolRunner
-from .tools import HostTool, Identity, ToolDefinition, host_tools
+from .tools import Identity, ToolDefinition
 
 Tools = Mapping[str, ToolDefinition | Callable[..., Any]] | Sequence[Callable[..., Any]]
 """What `create_agent(tools=…)` takes."""

@@ -12,12 +12,13 @@ from typing import Any
 from .builtin_tools import BUILTIN_TOOLS, BuiltinTool, ToolWorkspace
 from .errors import message_of
 from .gateway import ToolSpec
+from .host_tools import HostTool
 from .message_log import parse_arguments
 from .messages import ToolCallBlock
 from .outcome import ToolFailure, ToolOutcome, text_outcome
 from .schemas import SchemaIssues
 from .tool_results import outcome_of
-from .tools import HostTool, Identity, ToolContext
+from .tools import Identity, ToolContext
 
 GIVE_UP_SECONDS = 0.4
 """How long a cancelled tool may take to end before the run goes on without it."""
