@@ -10,6 +10,7 @@ from pydantic import Field
 
 from .builtin_tool import ToolArguments, ToolWorkspace, builtin_tool
 from .changes import MAX_KEPT_FILE
+from .image_type import image_type
 from .messages import ImageBlock, TextBlock
 from .outcome import Change, ToolFailure, ToolOutcome, text_outcome
 from .paths import is_state_path
@@ -18,13 +19,6 @@ from .tool_content import MAX_IMAGE_BYTES
 MAX_READ_LINES = 2000
 MAX_READ_CHARS = 50_000
 MAX_NAMES = 500
-
-_IMAGE_STARTS = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 class _Read(ToolArguments):
@@ -52,7 +46,7 @@ class _Ls(ToolArguments):
 async def _read(arguments: _Read, workspace: ToolWorkspace) -> ToolOutcome:
     path = workspace.path(arguments.file_path)
     data = await _content(path, workspace)
-    media_type = _media_type(data)
+    media_type = image_type(data)
     if media_type is not None:
         return _image(path, data, media_type)
     if b"\0" in data[:8192]:
@@ -178,12 +172,6 @@ def _cut_line(path: str, line: str, number: int, total: int) -> str:
         f"{line[:MAX_READ_CHARS]}\n[line {number} of {total} is cut at {MAX_READ_CHARS} of {len(line)} "
         f"characters; get the rest with bash, for example with cut -c{onward}]"
     )
-
-
-def _media_type(data: bytes) -> str | None:
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for start, kind in _IMAGE_STARTS.items() if data.startswith(start)), None)
 
 
 def _image(path: str, data: bytes, media_type: str) -> ToolOutcome:

@@ -74,6 +74,10 @@ class DiffView:
     lines: tuple[str, ...] = ()
     omitted: int = 0
 
+    def counts_only(self) -> DiffView:
+        """Return the same without its lines."""
+        return DiffView(self.path, self.change, self.added, self.removed)
+
 
 def counts_text(added: int | None, removed: int | None) -> str:
     """Return lines added and removed, with a true minus sign; zeros and unknowns are left out."""
@@ -154,7 +158,7 @@ class CallBlock:
     def trim(self) -> None:
         """Drop the long texts and say so."""
         self.input = self.result = Clip()
-        self.diffs = [DiffView(d.path, d.change, d.added, d.removed) for d in self.diffs]
+        self.diffs = [diff.counts_only() for diff in self.diffs]
         self.trimmed = True
 
 
@@ -178,7 +182,7 @@ class FileTotal:
         change: Folded over the run: 'create', 'modify' or 'delete'.
         added: Lines added, summed over its changes; None when not all were compared.
         removed: Lines removed, likewise.
-        diffs: The differences in order, at most `MAX_CALL_DIFFS`.
+        diffs: The differences of which lines are kept, in order, at most `MAX_CALL_DIFFS`.
         block: Index of the last tool call that changed it; None when unknown.
     """
 
@@ -198,7 +202,7 @@ class FileTotal:
         else:
             self.added = (self.added or 0) + diff.added
             self.removed = (self.removed or 0) + diff.removed
-        if len(self.diffs) < MAX_CALL_DIFFS:
+        if diff.lines and len(self.diffs) < MAX_CALL_DIFFS:
             self.diffs.append(diff)
 
     @property

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
-import glob
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.files import FileInput
 from runcell_nb.core.jsontext import compact_json
 
-MAX_INPUT_FILES = 10_000
-MAX_INPUT_BYTES = 512 * 1024 * 1024
+from .disk_inputs import DiskFile, InputRoom, disk_files, read_disk_file
 
 NOTE_HEADING = "Files put into the sandbox:"
 """First line of the paragraph that tells the model what it was given."""
+
+MAX_NOTED = 50
+"""Files that the note names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class CellInput:
     note: str
 
 
-def cell_inputs(names: Iterable[str], namespace: Mapping[str, Any]) -> list[CellInput]:
-    """Read what `--in` names.
+async def read_cell_inputs(names: Sequence[str], namespace: Mapping[str, Any]) -> list[CellInput]:
+    """Read what `--in` names, in a thread; cancelling gives it up.
 
     Args:
         names: Variables first; what is no variable is a path, a folder or a glob on disk.
@@ -38,37 +39,37 @@ def cell_inputs(names: Iterable[str], namespace: Mapping[str, Any]) -> list[Cell
     Raises:
         InvalidOptionError: Nothing of that name, a value of a kind that has no file form, or too much.
     """
-    found = [entry for name in names for entry in _inputs_of(name, namespace)]
-    total = sum(len(entry.file.bytes or b"") for entry in found)
-    if len(found) > MAX_INPUT_FILES or total > MAX_INPUT_BYTES:
-        raise InvalidOptionError(f"--in names {len(found)} files of {total} bytes; narrow it down.")
-    return found
+    room = InputRoom()
+    try:
+        return await asyncio.to_thread(_read, names, namespace, room) if names else []
+    finally:
+        room.given_up.set()
 
 
-def note_of(inputs: Iterable[CellInput]) -> str:
+def note_of(inputs: Sequence[CellInput]) -> str:
     """Return the paragraph for the model; empty without inputs."""
-    lines = [f"- {entry.note}" for entry in inputs]
-    return "\n".join([NOTE_HEADING, *lines]) if lines else ""
+    if not inputs:
+        return ""
+    more = len(inputs) - MAX_NOTED
+    counted = [f"- and {more:,} more"] if more > 0 else []
+    return "\n".join([NOTE_HEADING, *(f"- {entry.note}" for entry in inputs[:MAX_NOTED]), *counted])
 
 
-def _inputs_of(name: str, namespace: Mapping[str, Any]) -> list[CellInput]:
-    if name in namespace:
-        return [_variable(name, namespace[name])]
-    path = Path(name).expanduser()
-    if path.is_file():
-        return [_file(path, path.name)]
-    if path.is_dir():
-        return [
-            _file(file, f"{path.resolve().name}/{file.relative_to(path).as_posix()}")
-            for file in _files_below(path)
-        ]
-    # Path.glob takes no absolute pattern.
-    matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
-    files = [
-        _file(match, match.name if match.is_absolute() else match.as_posix())
-        for match in matches
-        if match.is_file()
-    ]
+def _read(names: Sequence[str], namespace: Mapping[str, Any], room: InputRoom) -> list[CellInput]:
+    """Find everything first: what is too much or missing is told before anything is read."""
+    found = [(name, None if name in namespace else _found(name, namespace, room)) for name in names]
+    inputs: list[CellInput] = []
+    for name, files in found:
+        if files is None:
+            inputs.append(_variable(name, namespace[name]))
+            room.take(name, len(inputs[-1].file.bytes or b""))
+        else:
+            inputs.extend(_copy(file, read_disk_file(file, room)) for file in files)
+    return inputs
+
+
+def _found(name: str, namespace: Mapping[str, Any], room: InputRoom) -> list[DiskFile]:
+    files = disk_files(name, room)
     if not files:
         raise InvalidOptionError(
             f"--in {name!r}: no variable, file or folder of that name{_nearest(name, namespace)}."
@@ -103,22 +104,13 @@ def _table(name: str, frame: Any) -> CellInput:
     return _described(f"{name}.csv", frame.to_csv(index=False).encode("utf-8"), note)
 
 
-def _file(path: Path, target: str) -> CellInput:
-    data = path.read_bytes()
-    return _described(target, data, f"a copy of a file on disk, {len(data)} bytes")
+def _copy(file: DiskFile, data: bytes) -> CellInput:
+    return _described(file.target, data, f"a copy of a file on disk, {len(data)} bytes")
 
 
 def _described(path: str, data: bytes, note: str) -> CellInput:
-    return CellInput(FileInput(path, bytes=data), f"{path} ({note})")
-
-
-def _files_below(folder: Path) -> list[Path]:
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-    if len(files) > MAX_INPUT_FILES:
-        raise InvalidOptionError(
-            f"--in {str(folder)!r} has more than {MAX_INPUT_FILES} files; name a part of it."
-        )
-    return files
+    line = " ".join(f"{path} ({note})".splitlines())  # names of files and columns may hold line ends
+    return CellInput(FileInput(path, bytes=data), line)
 
 
 def _length(value: Any) -> str:
@@ -126,6 +118,6 @@ def _length(value: Any) -> str:
 
 
 def _nearest(name: str, namespace: Mapping[str, Any]) -> str:
-    known = [known for known in namespace if not known.startswith("_")]
+    known = [known for known in list(namespace) if not known.startswith("_")]
     close = difflib.get_close_matches(name, known, n=3)
     return f" (did you mean {', '.join(close)}?)" if close else ""

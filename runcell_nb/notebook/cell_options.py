@@ -47,18 +47,30 @@ def parse_cell_options(line: str) -> CellOptions:
     Raises:
         InvalidOptionError: An unknown option (with the nearest known one), a missing or a wrong value.
     """
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise InvalidOptionError(
-            f"%%runcell: the options {line!r} cannot be read: {error}.", cause=error
-        ) from error
-    found, rest = _parser().parse_known_args(words)
+    found, rest = _parser().parse_known_args(words_of(line, "%%runcell"))
     if rest:
         raise InvalidOptionError(f"%%runcell: unknown option {rest[0]!r}{_nearest(rest[0])}; see %%runcell?.")
     if found.out is not None and (not found.out.isidentifier() or keyword.iskeyword(found.out)):
         raise InvalidOptionError(f"%%runcell: --out takes the name of a variable, got {found.out!r}.")
     return CellOptions(found.model, _flat(found.inputs), found.out, _flat(found.tools), found.max_seconds)
+
+
+def words_of(line: str, magic: str) -> list[str]:
+    """Return the words of an option line, quoted ones whole.
+
+    Args:
+        line: What stands behind the magic.
+        magic: Its name, for the sentence.
+
+    Raises:
+        InvalidOptionError: A quote is open, or nothing follows a backslash.
+    """
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        why = f"{str(error).lower()}; quotes come in pairs, a backslash needs something behind it"
+        message = f"{magic}: cannot read {line!r}: {why}."
+        raise InvalidOptionError(message, cause=error) from error
 
 
 def _parser() -> _Parser:

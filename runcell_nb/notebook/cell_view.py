@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 from uuid import uuid4
+
+from runcell_nb.core.errors import message_of
+from runcell_nb.core.events import RunEvent, event_to_dict
 
 from .run_view import RunView
 from .shown_text import visible
@@ -14,17 +17,58 @@ from .static_text import static_plain
 from .tool_display import summary_of
 from .transcript import RunState, Transcript
 
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
 
 class CellView(Protocol):
     """What the session tells of a run."""
-
-    transcript: Transcript
 
     def show(self, event: Mapping[str, Any]) -> None:
         """Show one event, as a dict of `event_to_dict`."""
 
     def end(self, state: RunState, message: str | None = None) -> None:
         """Show how the run ended and leave a copy that stays."""
+
+
+class GuardedView:
+    """A view whose faults never touch the run: the first is told in one line, the run goes on.
+
+    Attributes:
+        failed: Whether something could not be shown.
+    """
+
+    def __init__(self, view: CellView, *listeners: Callable[[Mapping[str, Any]], None]) -> None:
+        """Guard a view.
+
+        Args:
+            view: What shows the run.
+            *listeners: Called with each event as well; guarded likewise.
+        """
+        self._view = view
+        self._shows = (view.show, *listeners)
+        self.failed = False
+
+    def show(self, event: RunEvent) -> None:
+        """Show one event."""
+        told = self._tried(event_to_dict, event)
+        if told is not None:
+            for show in self._shows:
+                self._tried(show, told)
+
+    def end(self, state: RunState, message: str | None = None) -> None:
+        """Show how the run ended."""
+        self._tried(self._view.end, state, message)
+
+    def _tried(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T | None:
+        try:
+            return work(*arguments)
+        except Exception as error:
+            if not self.failed:
+                why = visible(" ".join(f"{type(error).__name__}: {message_of(error)}".split()))
+                sys.stderr.write(f"runcell: the display is incomplete ({why}); the run goes on.\n")
+            self.failed = True
+            return None
 
 
 class LiveCellView:

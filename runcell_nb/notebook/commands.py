@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +11,10 @@ from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.models.defaults import DEFAULT_MODELS, DEMO_MODEL
 
-from .session import CellUsage, NotebookSession
-from .shown_text import visible
+from .cell_options import words_of
+from .session import NotebookSession
+from .shown_text import count_text, visible
+from .spending import CellUsage
 
 Command = Callable[[NotebookSession, list[str]], Any]
 
@@ -31,7 +32,7 @@ def run_command(session: NotebookSession, line: str) -> Any:
     Raises:
         InvalidOptionError: An unknown command or a wrong argument; nothing has changed.
     """
-    name, *arguments = shlex.split(line) or [""]
+    name, *arguments = words_of(line, "%runcell") or [""]
     if name not in _COMMANDS:
         close = difflib.get_close_matches(name, _COMMANDS, n=1)
         hint = (
@@ -49,8 +50,8 @@ def _status(session: NotebookSession, _arguments: list[str]) -> str:
     return "\n".join(
         [
             f"model    {session.settings.answering.sentence}",
-            f"thread   main, {_count(turns, 'turn')}",
-            f"sandbox  virtual, {_count(len(files), 'file')}",
+            f"thread   main, {count_text(turns, 'turn')}",
+            f"sandbox  virtual, {count_text(len(files), 'file')}",
             f"spent    {_spent(session)}",
             "commands model [NAME], files, usage; %%runcell? explains the cells",
         ]
@@ -88,19 +89,12 @@ def _usage(session: NotebookSession, _arguments: list[str]) -> str:
 
 def _row(entry: CellUsage) -> str:
     figures = f"{entry.number:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
-    return f"{figures} {entry.state:<8} {entry.model}"
+    return f"{figures} {entry.state:<8} {visible(entry.model)}"
 
 
 def _spent(session: NotebookSession) -> str:
-    measured = sum(entry.usage.cost_usd for entry in session.spent)
     tokens = sum(entry.usage.total_tokens for entry in session.spent)
-    others = sorted({entry.cost for entry in session.spent if entry.cost in ("local", "unpriced")})
-    money = [f"${measured:.4f}"] if measured else []
-    return f"{tokens:,} tokens, {' + '.join([*money, *others]) or 'nothing'}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{tokens:,} tokens, {session.costs.text()}"
 
 
 _COMMANDS: dict[str, Command] = {"": _status, "model": _model, "files": _files, "usage": _usage}

@@ -15,6 +15,7 @@ from runcell_nb.core.sandbox import FileInfo, Sandbox, is_live_sandbox
 from .file_listing import FileListing
 from .file_preview import preview_of
 from .front_files import front_text
+from .home_loop import call_at_home, running_loop
 from .shown_text import size_text, visible
 
 REFRESH_SECONDS = 0.1
@@ -46,17 +47,18 @@ class FileBrowser(anywidget.AnyWidget):
         InvalidOptionError: `sandbox` is no live handle, or no event loop is running.
     """
 
-    _esm = front_text("dom.js", "file_tree.js", "file_browser.js")
+    _esm = front_text("dom.js", "store.js", "file_tree.js", "file_browser.js")
     _css = front_text("theme.css", "file_browser.css")
 
     def __init__(self, sandbox: Sandbox, files: Iterable[FileInfo] | None = None) -> None:
+        self._closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         if not is_live_sandbox(sandbox):
             raise InvalidOptionError(
                 f"FileBrowser needs a live sandbox of create_sandbox(), got {sandbox!r}."
             )
-        self._loop = _running_loop()
+        self._loop = _needed_loop()
         super().__init__()
         self._sandbox = sandbox
         self._listing = FileListing()
@@ -91,20 +93,25 @@ class FileBrowser(anywidget.AnyWidget):
     def follow(self, path: str) -> None:
         """Select a file and show its content, unless the person has switched following off.
 
-        Calls in quick succession are served by one: the last file wins.
+        Calls in quick succession are served by one: the last file wins. May be called on any thread;
+        does nothing once the browser is closed.
         """
         self._wanted = path
         self._refresh_soon()
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Follow a run by its events, as dicts of `event_to_dict`: refresh, and show what was written."""
+        """Follow a run by its events, as dicts of `event_to_dict`: refresh, and show what was written.
+
+        May be called on any thread; does nothing once the browser is closed.
+        """
         if event.get("type") == "file-change" and event.get("change") != "delete":
             self.follow(str(event["path"]))
         elif event.get("type") in ("file-change", "tool-result"):
             self._refresh_soon()
 
     def close(self) -> None:
-        """Remove the widget from every front end."""
+        """Remove the widget from every front end and stop following."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:
@@ -147,7 +154,10 @@ class FileBrowser(anywidget.AnyWidget):
                 return
 
     def _refresh_soon(self) -> None:
-        if self._timer is None:
+        call_at_home(self._loop, self._gather)
+
+    def _gather(self) -> None:
+        if self._timer is None and not self._closed:
             self._timer = self._loop.call_later(REFRESH_SECONDS, self._refresh_now)
 
     def _refresh_now(self) -> None:
@@ -157,28 +167,39 @@ class FileBrowser(anywidget.AnyWidget):
     async def _show(self, path: str) -> None:
         """Send the content of a file, or why there is none."""
         self._open, self._open_stamp = path, self._listing.stamp(path)
-        size = self._listing.entries.get(path, (0, ""))[0]
-        if size > MAX_SHOWN_BYTES:
-            note = f"A file of {size_text(size)}, too large to show."
-            self.send({"type": "content", "path": path, "kind": "binary", "note": note})
-            return
-        data = await self._sandbox.read_file(path)
+        content, buffers = await self._content(path)
+        self.send({"type": "content", "path": path, **content}, buffers)
+
+    async def _content(self, path: str) -> tuple[dict[str, Any], list[bytes]]:
+        data = await self._read(path, MAX_SHOWN_BYTES)
         if data is None:
-            self.send({"type": "content", "path": path, "kind": "missing", "note": "This file is gone."})
-            return
+            return {"kind": "missing", "note": "This file is gone."}, []
+        if isinstance(data, int):
+            return {"kind": "binary", "note": f"A file of {size_text(data)}, too large to show."}, []
         content, buffers = await asyncio.to_thread(preview_of, path, data)
-        self.send({"type": "content", "path": path, "size": len(data), **content}, buffers)
+        return {"size": len(data), **content}, buffers
 
     async def _download(self, path: str) -> None:
-        size = self._listing.entries.get(path, (0, ""))[0]
-        if size > MAX_DOWNLOAD_BYTES:
-            self._complain(f"{visible(path)} has {size_text(size)}; read it with sandbox.read_file.")
-            return
-        data = await self._sandbox.read_file(path)
+        data = await self._read(path, MAX_DOWNLOAD_BYTES)
         if data is None:
             self._complain(f"{visible(path)} is gone.")
+        elif isinstance(data, int):
+            self._complain(f"{visible(path)} has {size_text(data)}; read it with sandbox.read_file.")
         else:
             self.send({"type": "file", "path": path}, [data])
+
+    async def _read(self, path: str, limit: int) -> bytes | int | None:
+        """Return a listed file, its size when it is larger than the limit, None when it is gone.
+
+        The size in the listing keeps large files from being read; a file can have grown since.
+        """
+        entry = self._listing.entries.get(path)
+        if entry is None:
+            return None
+        if entry[0] > limit:
+            return entry[0]
+        data = await self._sandbox.read_file(path)
+        return len(data) if data is not None and len(data) > limit else data
 
     def _tell_changes(self) -> None:
         files, gone = self._listing.changes()
@@ -197,7 +218,7 @@ class FileBrowser(anywidget.AnyWidget):
 
     def _received(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
         """Take a message from a front end; it can come on another thread."""
-        self._loop.call_soon_threadsafe(self._answer, dict(content))
+        call_at_home(self._loop, self._answer, dict(content))
 
     def _answer(self, content: dict[str, Any]) -> None:
         kind, path = content.get("type"), content.get("path")
@@ -207,10 +228,12 @@ class FileBrowser(anywidget.AnyWidget):
                 self._start(self._show(self._open))
         elif kind == "refresh":
             self._start(self.refresh())
-        elif kind == "open" and isinstance(path, str):
-            self._start(self._show(path))
-        elif kind == "download" and isinstance(path, str):
-            self._start(self._download(path))
+        elif kind in ("open", "download") and isinstance(path, str):
+            # Limits go by the listing, so only its own paths are taken: "./big" would have no size there.
+            if path not in self._listing.entries:
+                self._complain(f"There is no file {path!r} in the listing; refresh it.")
+            else:
+                self._start(self._show(path) if kind == "open" else self._download(path))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work for a message in the background; a failure is one sentence in the browser."""
@@ -225,10 +248,10 @@ class FileBrowser(anywidget.AnyWidget):
             self._complain(message_of(error))
 
 
-def _running_loop() -> asyncio.AbstractEventLoop:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
+def _needed_loop() -> asyncio.AbstractEventLoop:
+    loop = running_loop()
+    if loop is None:
         raise InvalidOptionError(
             "FileBrowser needs a running event loop; a notebook has one, in a script use asyncio.run()."
-        ) from None
+        )
+    return loop

@@ -8,10 +8,15 @@ import json
 from pathlib import PurePosixPath
 from typing import Any
 
+from runcell_nb.core.image_type import image_type
+
 from .shown_text import count_text, one_line, size_text, visible
 
 MAX_TEXT_BYTES = 200_000
 """Bytes of a text that are shown."""
+
+MAX_SHOWN_CHARS = 400_000
+"""Characters of a text as shown; laying out JSON and making odd characters visible lengthen a text."""
 
 MAX_IMAGE_BYTES = 10_000_000
 """Larger pictures are not sent to the browser."""
@@ -21,12 +26,6 @@ MAX_TABLE_ROWS = 200
 
 _MAX_COLUMNS = 60
 _MAX_LINE_CHARS = 5_000
-_SIGNATURES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -40,7 +39,7 @@ def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         `kind` is 'text', 'table', 'image' or 'binary'; `note` states what was left out; the bytes of an
         image are the one buffer.
     """
-    media_type = _image_type(data)
+    media_type = image_type(data)
     if media_type is not None:
         return _image(media_type, data)
     text = _text(data[: MAX_TEXT_BYTES + 4])
@@ -59,13 +58,10 @@ def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
             return table, []
     if suffix == ".json" and not note:
         text = _pretty(text)
-    return {"kind": "text", "text": _short_lines(visible(text)), "note": note}, []
-
-
-def _image_type(data: bytes) -> str | None:
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for signature, kind in _SIGNATURES.items() if data.startswith(signature)), None)
+    shown = _short_lines(visible(text))
+    if len(shown) > MAX_SHOWN_CHARS:
+        note = f"The first {MAX_SHOWN_CHARS:,} characters as shown here; download the file for the rest."
+    return {"kind": "text", "text": shown[:MAX_SHOWN_CHARS], "note": note}, []
 
 
 def _image(media_type: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -93,7 +89,7 @@ def _cut_note(size: int) -> str:
 def _table(text: str, delimiter: str, *, whole: bool) -> dict[str, Any] | None:
     """Return the rows of a CSV text; None when it does not read as a table."""
     rows: list[list[str]] = []
-    more = not whole
+    more, more_columns = not whole, False
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
             if len(rows) > MAX_TABLE_ROWS:
@@ -101,7 +97,7 @@ def _table(text: str, delimiter: str, *, whole: bool) -> dict[str, Any] | None:
                 break
             if row:
                 rows.append([one_line(cell, 200) for cell in row[:_MAX_COLUMNS]])
-                more_columns = len(row) > _MAX_COLUMNS
+                more_columns = more_columns or len(row) > _MAX_COLUMNS
     except csv.Error:
         return None
     if not rows or len(rows[0]) < 2:
@@ -113,10 +109,18 @@ def _table(text: str, delimiter: str, *, whole: bool) -> dict[str, Any] | None:
 
 
 def _pretty(text: str) -> str:
+    """Return JSON laid out, as far as it is shown: deep nesting makes it many times longer."""
+    pieces: list[str] = []
+    length = 0
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        for piece in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(json.loads(text)):
+            pieces.append(piece)
+            length += len(piece)
+            if length > MAX_SHOWN_CHARS:
+                break
     except (ValueError, RecursionError):
         return text
+    return "".join(pieces)
 
 
 def _short_lines(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
-from runcell_nb.core.errors import RuncellError
 from runcell_nb.core.sync_bridge import run_blocking
 
 from .settings import Runcell
@@ -84,7 +83,7 @@ class RuncellMagics(Magics):
 
         try:
             shown = run_command(self.session, line)
-        except RuncellError as error:
+        except BaseException as error:
             raise self._shown(error) from error.__cause__
         if isinstance(shown, str):
             sys.stdout.write(shown + "\n")

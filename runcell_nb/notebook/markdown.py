@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_LINK_TARGET = re.compile(r"\](?=[(:])(?!.\s*(?:https?://|mailto:))", re.IGNORECASE)
+"""End of a link's text, or of the name of a link defined elsewhere, before a target that is not safe."""
+
 _CODE_STYLE = "background-color:rgba(128,128,128,0.14); padding:0 3px"
 _PRE_STYLE = "background-color:rgba(128,128,128,0.1); padding:6px 8px; overflow:auto"
 
@@ -29,7 +32,11 @@ def markdown_html(text: str) -> str:
 
 
 def inert_markdown(text: str) -> str:
-    """Return Markdown for front ends that render it by themselves, without raw HTML and images."""
+    """Return Markdown for front ends that render it by themselves.
+
+    Without raw HTML and images; links that lead elsewhere than to http, https and mailto addresses are
+    broken up and read as they were written.
+    """
     lines = visible(text).split("\n")
     fenced: set[int] = set()
     for token in _renderer().parse("\n".join(lines)):
@@ -39,7 +46,7 @@ def inert_markdown(text: str) -> str:
 
 
 def _inert_line(line: str) -> str:
-    return line.replace("<", "&lt;").replace("![", "!\\[")
+    return _LINK_TARGET.sub(r"]\\", line.replace("<", "&lt;").replace("![", "!\\["))
 
 
 @cache

@@ -12,6 +12,8 @@ import anywidget
 from runcell_nb.core.events import event_to_dict
 
 from .front_files import front_text
+from .home_loop import call_at_home, running_loop
+from .run_end import STOPPED, end_of
 from .transcript import RunState, Transcript
 from .updates import UpdateFeed
 
@@ -37,7 +39,9 @@ class RunView(anywidget.AnyWidget):
         turn: Number of the turn in the thread; 0 when unknown.
     """
 
-    _esm = front_text("dom.js", "markdown_inline.js", "markdown.js", "run_blocks.js", "run_view.js")
+    _esm = front_text(
+        "dom.js", "store.js", "markdown_inline.js", "markdown.js", "run_blocks.js", "run_view.js"
+    )
     _css = front_text("theme.css", "run_view.css")
 
     def __init__(
@@ -54,24 +58,29 @@ class RunView(anywidget.AnyWidget):
         self.transcript = Transcript(model=model, note=note, thread=thread, turn=turn)
         self._updates = UpdateFeed(self.transcript)
         self._stop_callbacks: list[Callable[[], object]] = []
-        self._loop = _running_loop()
+        self._loop = running_loop()
         self._sent_at = float("-inf")
-        self._stopping = False
         self.on_msg(self._received)
         self._following = None if run is None else asyncio.ensure_future(self._follow(run))
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Show one more event, as a dict of `event_to_dict`."""
+        """Show one more event, as a dict of `event_to_dict`; may be called on any thread."""
+        call_at_home(self._loop, self._feed, event)
+
+    def _feed(self, event: Mapping[str, Any]) -> None:
         self.transcript.apply(event)
         self._send_soon()
 
     def finish(self, state: RunState, message: str | None = None) -> None:
-        """Show that the run is over.
+        """Show that the run is over; may be called on any thread.
 
         Args:
             state: 'done', 'failed' or 'stopped'.
             message: A sentence on what went wrong, in place of the error event's.
         """
+        call_at_home(self._loop, self._finish, state, message)
+
+    def _finish(self, state: RunState, message: str | None) -> None:
         self.transcript.finish(state, message)
         self._send_changes()
 
@@ -100,10 +109,15 @@ class RunView(anywidget.AnyWidget):
         return bundle
 
     async def _follow(self, run: AgentRun[Any]) -> None:
-        self.on_stop(lambda: run.cancel("Stopped by the user."))
+        self.on_stop(lambda: run.cancel(STOPPED))
         async for event in run.events():
             self.feed(event_to_dict(event))
-        self.finish("stopped" if self._stopping and self.transcript.error else "done")
+        try:
+            await run.result()
+        except BaseException as error:  # a run that never started says why only here
+            self.finish(*end_of(error))
+        else:
+            self.finish("done")
 
     def _send_soon(self) -> None:
         wait = self._sent_at + BATCH_SECONDS - time.monotonic()
@@ -124,23 +138,12 @@ class RunView(anywidget.AnyWidget):
 
     def _received(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
         """Take a message from a front end; it can come on another thread."""
-        if self._loop is None or _running_loop() is self._loop:
-            self._answer(content)
-        else:
-            self._loop.call_soon_threadsafe(self._answer, content)
+        call_at_home(self._loop, self._answer, content)
 
     def _answer(self, content: Mapping[str, Any]) -> None:
         if content.get("type") == "resync":
             self._send_changes()
             self.send(self._updates.everything())
         elif content.get("type") == "stop" and self.transcript.state == "running":
-            self._stopping = True
             for callback in self._stop_callbacks:
                 callback()
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runcell_nb.core.agent import create_agent
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
-from runcell_nb.core.errors import InvalidOptionError, message_of
-from runcell_nb.core.events import RequestFinishedEvent, RunStartedEvent, event_to_dict
+from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.limits import RunLimits
 from runcell_nb.core.result import RunResult
@@ -20,37 +18,22 @@ from runcell_nb.core.sandbox import FileInfo, Sandbox
 from runcell_nb.core.sandbox_options import create_sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
-from runcell_nb.core.usage import RunUsage
 
-from .cell_inputs import cell_inputs, note_of
+from .cell_inputs import CellInput, note_of, read_cell_inputs
 from .cell_options import CellOptions, parse_cell_options
-from .cell_view import CellView, LiveCellView, TextCellView
+from .cell_view import GuardedView, LiveCellView, TextCellView
+from .cost import CostTally
 from .file_browser import FileBrowser
-from .interrupt import interrupt_stops
+from .interrupt import Stopper, interrupt_stops
+from .run_end import STOPPED, end_of
 from .settings import Runcell
+from .spending import CellUsage, RunMeter
 from .transcript import RunState
 
-STOPPED = "stopped by the user"
 THREAD_NAME = "main"
 
-
-@dataclass(frozen=True, slots=True)
-class CellUsage:
-    """What one cell used.
-
-    Attributes:
-        number: Of the run in this session, from 1.
-        model: What answered.
-        usage: Tokens and cost.
-        cost: As shown to a person.
-        state: 'done', 'failed' or 'stopped'.
-    """
-
-    number: int
-    model: str
-    usage: RunUsage
-    cost: str
-    state: str
+SETTLE_SECONDS = 5.0
+"""The longest wait for the last events of a run that is over, or was left behind because it hangs."""
 
 
 class NotebookSession:
@@ -60,16 +43,18 @@ class NotebookSession:
         settings: Traitlets of the user.
         thread: The conversation.
         spent: One entry a run, oldest first.
+        costs: Money of all runs.
         last_result: Of the last successful run; already shown in its own cell.
     """
 
     def __init__(self, shell: Any, settings: Runcell) -> None:
         self._shell = shell
         self._sandbox: Sandbox | None = None
-        self._browsers: list[FileBrowser] = []
+        self._browser: FileBrowser | None = None
         self.settings = settings
         self.thread = Thread()
         self.spent: list[CellUsage] = []
+        self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
 
     @property
@@ -98,12 +83,17 @@ class NotebookSession:
         return [] if self._sandbox is None else await self._sandbox.list_files()
 
     def browse(self) -> FileBrowser:
-        """Return a file browser that shows the file changed last and follows the agent's work."""
+        """Return a file browser that shows the file changed last and follows the agent's work.
+
+        There is one at a time: the one before is closed.
+        """
         sandbox, files = run_blocking(self._opened)
         browser = FileBrowser(sandbox, files)
         if files:
             browser.follow(max(files, key=lambda info: info.modified).path)
-        self._browsers.append(browser)
+        if self._browser is not None:
+            self._browser.close()
+        self._browser = browser
         return browser
 
     async def _opened(self) -> tuple[Sandbox, list[FileInfo]]:
@@ -122,26 +112,30 @@ class NotebookSession:
         """
         options = parse_cell_options(line)
         prompt = checked_prompt(body)
-        inputs = cell_inputs(options.inputs, self._shell.user_ns)
-        note = note_of(inputs)
         agent = create_agent(self._model(options.model), tools=self._tools(options.tools))
-        run = agent.stream(
-            f"{prompt}\n\n{note}" if note else prompt,
-            files=[entry.file for entry in inputs],
-            sandbox=await self.sandbox(),
-            thread=self.thread,
-            limits=RunLimits(max_seconds=options.max_seconds),
-        )
-        result = await self._watch(run, options)
-        if options.out is not None:
-            self._shell.user_ns[options.out] = result
-        self.last_result = result if self.in_kernel else None
-        return result
+        stop = Stopper()
+        with interrupt_stops(stop, asyncio.get_running_loop()):
+            inputs, sandbox = await stop.during(self._prepared(options))
+            note = note_of(inputs)
+            # The view comes first: a run without one could not be stopped.
+            view = self._view(stop, options.model or self.settings.answering.model)
+            run = agent.stream(
+                f"{prompt}\n\n{note}" if note else prompt,
+                files=[entry.file for entry in inputs],
+                sandbox=sandbox,
+                thread=self.thread,
+                limits=RunLimits(max_seconds=options.max_seconds),
+            )
+            stop.stops(lambda: run.cancel(STOPPED))
+            return await self._watch(run, view, options.out)
 
     async def close(self) -> None:
         """Give the sandbox back."""
         if self._sandbox is not None:
             await self._sandbox.destroy()
+
+    async def _prepared(self, options: CellOptions) -> tuple[list[CellInput], Sandbox]:
+        return await read_cell_inputs(options.inputs, self._shell.user_ns), await self.sandbox()
 
     def _model(self, name: str | None) -> str | ModelGateway:
         """Return what answers a cell: a model's name, or a gateway that a variable of that name holds."""
@@ -158,46 +152,51 @@ class NotebookSession:
             )
         return {name: self._shell.user_ns[name] for name in names}
 
-    async def _watch(self, run: AgentRun[Any], options: CellOptions) -> RunResult[Any]:
-        def stop() -> None:
-            run.cancel(STOPPED)
-
-        view = self._view(stop, options.model or self.settings.answering.model)
-        telling = asyncio.ensure_future(self._tell(run, view))
+    async def _watch(self, run: AgentRun[Any], view: GuardedView, out: str | None) -> RunResult[Any]:
+        """Show a run to its end and keep what it used; nothing of that touches its result."""
+        meter = RunMeter(self.costs)
+        telling = asyncio.ensure_future(_tell(run, view, meter))
         try:
-            with interrupt_stops(stop, asyncio.get_running_loop()):
-                result = await run.result()
+            result = await run.result()
         except BaseException as error:
-            stopped = isinstance(error, asyncio.CancelledError) or getattr(error, "cause", None) == STOPPED
-            self._end(view, "stopped" if stopped else "failed", await telling, message_of(error))
+            await self._end(telling, view, meter, *end_of(error))
             raise
-        self._end(view, "done", await telling)
+        if out is not None:
+            self._shell.user_ns[out] = result
+        await self._end(telling, view, meter, "done")
+        self.last_result = result if self.in_kernel and not view.failed else None
         return result
 
-    async def _tell(self, run: AgentRun[Any], view: CellView) -> RunUsage | None:
-        """Show the events of a run; return what it used, None when it never started."""
-        usage = None
-        async for event in run.events():
-            told = event_to_dict(event)
-            view.show(told)
-            for browser in self._browsers:
-                browser.feed(told)
-            if isinstance(event, RunStartedEvent):
-                usage = RunUsage()
-            elif isinstance(event, RequestFinishedEvent):
-                usage = event.total
-        return usage
-
-    def _end(
-        self, view: CellView, state: RunState, usage: RunUsage | None, message: str | None = None
+    async def _end(
+        self,
+        telling: asyncio.Task[None],
+        view: GuardedView,
+        meter: RunMeter,
+        state: RunState,
+        message: str | None = None,
     ) -> None:
-        view.end(state, message)
-        if usage is not None:
-            shown = view.transcript
-            self.spent.append(CellUsage(len(self.spent) + 1, shown.model, usage, shown.cost, state))
+        """Let the last events be shown, a bounded time: a run that hangs has no end."""
+        try:
+            await asyncio.wait({telling}, timeout=SETTLE_SECONDS)
+        finally:
+            telling.cancel()
+            view.end(state, message)
+            if meter.started:
+                self.spent.append(meter.entry(len(self.spent) + 1, state))
 
-    def _view(self, stop: Callable[[], object], model: str) -> CellView:
+    def _view(self, stop: Callable[[], object], model: str) -> GuardedView:
         titles = {"model": model, "thread": THREAD_NAME, "turn": len(self.thread.messages) // 2 + 1}
         if not self.in_kernel:
-            return TextCellView(**titles)
-        return LiveCellView(self._shell, stop, **titles)
+            return GuardedView(TextCellView(**titles))
+        return GuardedView(LiveCellView(self._shell, stop, **titles), self._feed_browser)
+
+    def _feed_browser(self, event: Mapping[str, Any]) -> None:
+        if self._browser is not None:
+            self._browser.feed(event)
+
+
+async def _tell(run: AgentRun[Any], view: GuardedView, meter: RunMeter) -> None:
+    """Count and show the events of a run."""
+    async for event in run.events():
+        meter.take(event)
+        view.show(event)

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from runcell_nb.core.errors import message_of
 
+from .shown_text import visible
+
 E = TypeVar("E", bound=BaseException)
 
 
@@ -13,8 +15,9 @@ def shortened(error: E) -> E:
     """Make IPython show an error as its class and message.
 
     Args:
-        error: Returned itself, so that its class, cause and usage stay what they are.
+        error: Returned itself, so that its class, cause and usage stay what they are. Its message can
+            hold what a provider or a file said: escape sequences in it never reach the terminal.
     """
-    text = f"\x1b[31m{type(error).__name__}\x1b[0m: {message_of(error)}"
+    text = f"\x1b[31m{visible(type(error).__name__)}\x1b[0m: {visible(message_of(error))}"
     error._render_traceback_ = lambda: text.splitlines()  # type: ignore[attr-defined]
     return error

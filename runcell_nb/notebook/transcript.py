@@ -7,12 +7,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from .blocks import Block, CallBlock, FileTotal, NoticeBlock, TextBlock, diff_view
-from .cost import CostTally, cost_text
+from .blocks import Block, CallBlock, DiffView, FileTotal, NoticeBlock, TextBlock, diff_view
+from .cost import CostTally
 from .shown_text import one_line, visible
 from .tool_display import input_of, result_note, result_of, summary_of
-
-__all__ = ["RunState", "Transcript", "cost_text"]
 
 RunState = Literal["running", "done", "failed", "stopped"]
 
@@ -21,6 +19,12 @@ MAX_FULL_CALLS = 400
 
 MAX_BLOCKS = 5_000
 """Blocks of a run; what comes after is counted, not kept."""
+
+MAX_DIFF_CHARS = 1_000_000
+"""Characters of all differences of a run; beyond them only lines added and removed are kept."""
+
+MAX_ERROR_CHARS = 4_000
+"""Characters of the sentence on what went wrong."""
 
 _CUT_REASONS = {
     "length": "The answer was cut: the model reached its length limit.",
@@ -70,6 +74,7 @@ class Transcript:
         self._calls: dict[str, tuple[int, CallBlock]] = {}
         self._full: deque[tuple[int, CallBlock]] = deque()
         self._touched: dict[int, None] = {}
+        self._diff_room = MAX_DIFF_CHARS
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "run-started": self._run_started,
             "request-started": self._request_started,
@@ -101,7 +106,7 @@ class Transcript:
         """
         self.state = "failed" if state == "done" and self.error else state
         if message:
-            self.error = (self.error[0] if self.error else "", visible(message))
+            self.error = (self.error[0] if self.error else "", visible(message[:MAX_ERROR_CHARS]))
         self.activity = ""
         if self._ended is None:
             self._ended = self._clock()
@@ -227,7 +232,7 @@ class Transcript:
             self._touched[oldest] = None
 
     def _file_change(self, event: Mapping[str, Any]) -> None:
-        diff, path = diff_view(event), str(event["path"])
+        diff, path = self._affordable(diff_view(event)), str(event["path"])
         index, block = self._calls.get(str(event.get("call_id")), (None, None))
         if block is not None and index is not None:
             block.add_diff(diff)
@@ -237,6 +242,14 @@ class Transcript:
             del self.files[path]
             return
         self.files.setdefault(path, FileTotal(diff.path, diff.change)).add(diff, index)
+
+    def _affordable(self, diff: DiffView) -> DiffView:
+        """Return the difference while the run has room for its lines, then only its counts."""
+        size = sum(map(len, diff.lines))
+        if size > self._diff_room:
+            return diff.counts_only()
+        self._diff_room -= size
+        return diff
 
     def _retry(self, event: Mapping[str, Any]) -> None:
         reason = one_line(str(event["reason"]), 300)
@@ -251,7 +264,7 @@ class Transcript:
 
     def _error(self, event: Mapping[str, Any]) -> None:
         error = event["error"]
-        self.error = (str(error["kind"]), visible(str(error["message"])[:4_000]))
+        self.error = (str(error["kind"]), visible(str(error["message"])[:MAX_ERROR_CHARS]))
         self.state = "failed"
 
     def _notice(self, text: str | None) -> None:

@@ -23,7 +23,7 @@ class UpdateFeed:
     def changes(self) -> dict[str, Any]:
         """Return what is new since the last call, under the next number."""
         self.seq += 1
-        return self._message("update", [self._patch(index) for index in self._transcript.take_touched()])
+        return self._message("changes", [self._patch(index) for index in self._transcript.take_touched()])
 
     def everything(self) -> dict[str, Any]:
         """Return the whole display under the number of the last update, for whoever missed some.
@@ -32,7 +32,7 @@ class UpdateFeed:
         must have been called without an event in between.
         """
         blocks = self._transcript.blocks
-        return self._message("reset", [self._whole(index) for index in range(len(blocks))])
+        return self._message("whole", [self._whole(index) for index in range(len(blocks))])
 
     def _message(self, kind: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
         return {

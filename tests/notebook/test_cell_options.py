@@ -28,7 +28,8 @@ def test_nothing_in_the_line_is_expanded():
         ("--out 1x", "1x"),
         ("--out class", "class"),
         ("--max-seconds soon", "soon"),
-        ("--in 'open", "No closing quotation"),
+        ("--in 'open", "no closing quotation"),
+        ("--in open\\", "no escaped character"),
     ],
 )
 def test_bad_options_are_one_sentence_that_names_the_value(line, said):

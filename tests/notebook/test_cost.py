@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
-from runcell_nb.core.usage import RequestUsage, RunUsage
-from runcell_nb.notebook.cost import CostTally, cost_text
+from runcell_nb.core.usage import RequestUsage
+from runcell_nb.notebook.cost import CostTally
 
 TOKENS = {"input_tokens": 10, "output_tokens": 5}
+
+
+def tally_of(*requests: RequestUsage) -> CostTally:
+    tally = CostTally()
+    for request in requests:
+        tally.add_request(asdict(request))
+    return tally
 
 
 @pytest.mark.parametrize(
@@ -25,23 +34,28 @@ TOKENS = {"input_tokens": 10, "output_tokens": 5}
         (0.0, False, "replayed", "$0 (replayed)"),
     ],
 )
-def test_cost_text_is_honest(cost: float, priced: bool, source: str, shown: str) -> None:
+def test_the_cost_of_a_request_is_honest(cost: float, priced: bool, source: str, shown: str) -> None:
     usage = RequestUsage(**TOKENS, cost_usd=cost, priced=priced, source=source)  # type: ignore[arg-type]
-    assert cost_text(usage, source) == shown
-    assert cost_text(TOKENS | {"cost_usd": cost, "cost_measured": priced}, source) == shown
+    assert tally_of(usage).text() == shown
 
 
-def test_a_run_without_tokens_costs_nothing() -> None:
-    assert cost_text(RunUsage(), "provider") == "$0"
+@pytest.mark.parametrize(("source", "shown"), [("local", "local"), ("replayed", "$0 (replayed)")])
+def test_what_is_free_says_so_even_without_tokens(source: str, shown: str) -> None:
+    tally = tally_of(RequestUsage(source=source))  # type: ignore[arg-type]
+    assert (tally.text(), bool(tally.sources)) == (shown, True)
+
+
+def test_nothing_used_costs_nothing() -> None:
+    assert tally_of().text() == "$0"
+    assert tally_of(RequestUsage()).sources == set()
 
 
 def test_a_partly_priced_run_says_so() -> None:
-    usage = RunUsage(10, 5, 0, 0, 15, cost_usd=0.02, cost_measured=False)
-    assert cost_text(usage, "provider") == "$0.0200 + unpriced"
+    priced = RequestUsage(**TOKENS, cost_usd=0.02, priced=True)
+    assert tally_of(priced, RequestUsage(**TOKENS)).text() == "$0.0200 + unpriced"
 
 
-def test_replayed_requests_do_not_make_a_paid_run_unpriced() -> None:
-    tally = CostTally()
-    tally.add_request(TOKENS | {"source": "replayed", "cost_usd": 0.0, "priced": False})
-    tally.add_request(TOKENS | {"source": "provider", "cost_usd": 0.5, "priced": True})
-    assert tally.text() == "$0.5000"
+@pytest.mark.parametrize("source", ["replayed", "local"])
+def test_free_requests_do_not_make_a_paid_run_unpriced(source: str) -> None:
+    free = RequestUsage(**TOKENS, source=source)  # type: ignore[arg-type]
+    assert tally_of(free, RequestUsage(**TOKENS, cost_usd=0.5, priced=True)).text() == "$0.5000"

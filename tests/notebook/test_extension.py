@@ -185,11 +185,41 @@ def test_files_are_listed_as_text_in_a_terminal(shell, capsys):
 
 
 @pytest.mark.parametrize(
-    "line", ["%runcell modle", "%runcell nonsense", "%runcell model a b", "%runcell files x"]
+    "line",
+    [
+        "%runcell modle",
+        "%runcell nonsense",
+        "%runcell model a b",
+        "%runcell files x",
+        "%runcell model 'abc",
+        "%runcell model abc\\",
+        "%runcell model local/dmo",
+    ],
 )
-def test_unknown_commands_name_the_nearest(shell, line, capsys):
+def test_a_wrong_command_is_one_sentence(shell, line, capsys):
     assert not shell.run_cell(line).success
-    assert "InvalidOptionError" in capsys.readouterr().out
+    (shown,) = capsys.readouterr().out.strip().splitlines()
+    assert "InvalidOptionError" in shown
+
+
+@pytest.mark.parametrize("cell", ["%runcell", "%runcell files", "%runcell usage", "%%runcell\nhi"])
+def test_any_error_is_one_sentence(shell, monkeypatch, capsys, cell):
+    session = shell.magics_manager.registry["RuncellMagics"].session
+    monkeypatch.setattr(session, "spent", property)  # neither a list nor true of anything
+    monkeypatch.setattr(session, "sandbox", None)
+    monkeypatch.setattr(session, "list_files", None)
+    assert not shell.run_cell(cell).success
+    (shown,) = capsys.readouterr().out.strip().splitlines()
+    assert "TypeError" in shown
+
+
+@pytest.mark.parametrize("cell", ["%%runcell -m model\nhi", "%%time\n%%runcell -m model\nhi"])
+def test_escape_sequences_of_a_provider_do_not_reach_the_terminal(shell, capsys, cell):
+    script(shell, ConnectionError("a\x1b]0;title\x07b\x1b[2Jc\x9bd\u202ee"))
+    assert not shell.run_cell(cell).success
+    shown = capsys.readouterr().out.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    assert "TurnError: abc\\u009bd\\u202ee" in shown
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
 
 
 def test_the_help_is_a_useful_page(shell, capsys):

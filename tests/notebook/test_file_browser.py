@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runcell_nb.core.errors import InvalidOptionError
+from runcell_nb.notebook import file_browser, file_preview
 from runcell_nb.notebook.file_browser import FileBrowser
 from runcell_nb.notebook.file_preview import preview_of
 
@@ -116,12 +117,68 @@ async def test_a_download_brings_the_bytes(sent: Messages, browse: Any) -> None:
     assert sent[-1] == ({"type": "file", "path": "a.bin"}, [b"\0\1"])
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", ""])
-async def test_an_unsafe_path_is_a_sentence(sent: Messages, browse: Any, path: str) -> None:
-    browser = await browse({})
-    browser._handle_custom_msg({"type": "open", "path": path}, [])
+@pytest.mark.parametrize("kind", ["open", "download"])
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "", "./a", "b/../a", "a/", "b//c", "b", "gone"])
+async def test_only_listed_paths_are_read(sent: Messages, browse: Any, kind: str, path: str) -> None:
+    browser = await browse({"a": b"1", "b/c": b"2"})
+    browser._sandbox._session.read_file = None  # nothing may be read
+    browser._handle_custom_msg({"type": kind, "path": path}, [])
     await until(lambda: of_type(sent, "problem"))
     assert repr(path) in of_type(sent, "problem")[0]["text"]
+
+
+@pytest.mark.parametrize("grown", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "limit", "answer"),
+    [("open", "MAX_SHOWN_BYTES", "content"), ("download", "MAX_DOWNLOAD_BYTES", "problem")],
+)
+async def test_large_files_do_not_cross(
+    sent: Messages,
+    browse: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    limit: str,
+    answer: str,
+    grown: bool,
+) -> None:
+    monkeypatch.setattr(file_browser, limit, 1_000)
+    browser = await browse({"big.txt": b"x" if grown else b"x" * 2_000})
+    await browser._sandbox.write_file("big.txt", b"x" * 2_000)
+    browser._handle_custom_msg({"type": kind, "path": "big.txt"}, [])
+    await until(lambda: of_type(sent, answer))
+    assert "2.0 kB" in str(of_type(sent, answer))
+    assert "xxxx" not in str(sent)
+
+
+async def test_a_file_that_goes_while_it_is_open_is_gone(sent: Messages, browse: Any) -> None:
+    browser = await browse({"a": b"1"})
+    browser._handle_custom_msg({"type": "open", "path": "a"}, [])
+    await until(lambda: of_type(sent, "content"))
+    await browser._sandbox.remove("a")
+    await browser.refresh()
+    assert of_type(sent, "content")[-1]["kind"] == "missing"
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+async def test_a_closed_browser_does_nothing(sent: Messages, browse: Any, waiting: bool) -> None:
+    browser = await browse({"a": b"1"})
+    await asyncio.gather(*browser._tasks)
+    if waiting:
+        browser.feed(s.change("a", b"1", b"2"))
+    browser.close()
+    sent.clear()
+    browser._sandbox._session.listings = 0
+    browser.feed(s.change("a", b"1", b"2"))
+    browser.follow("a")
+    await asyncio.sleep(3 * file_browser.REFRESH_SECONDS)
+    assert (sent, browser._sandbox._session.listings) == ([], 0)
+
+
+async def test_events_on_another_thread_are_handed_to_the_loop(sent: Messages, browse: Any) -> None:
+    asyncio.get_running_loop().set_debug(True)  # refuses timers of other threads
+    browser = await browse({"a": b"1"})
+    await asyncio.to_thread(browser.feed, s.change("a", b"1", b"2"))
+    await until(lambda: of_type(sent, "follow"))
 
 
 async def test_a_destroyed_sandbox_is_a_sentence(sent: Messages, browse: Any) -> None:
@@ -200,6 +257,46 @@ def test_the_kind_of_a_file(name: str, data: bytes, kind: str) -> None:
 
 def test_json_is_laid_out() -> None:
     assert preview_of("x.json", b'{"a":[1]}')[0]["text"] == '{\n  "a": [\n    1\n  ]\n}'
+
+
+@pytest.mark.parametrize("wide", [0, 3, 9])
+def test_columns_left_out_are_told_whichever_row_has_them(wide: int) -> None:
+    rows = [",".join("x" * (100 if n == wide else 2)) for n in range(10)]
+    content, _ = preview_of("t.csv", "\n".join(rows).encode())
+    assert content["note"] == "Columns after the first 60 are left out."
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.csv", "x.tsv", "x.txt"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        (b"[" * 500 + b"]" * 500 + b",") * 190,
+        b"[" + b",".join([b"[" * 480 + b"]" * 480] * 199) + b"]",
+        b"[" + b",".join([b'{"a":' * 200 + b"1" + b"}" * 200] * 160) + b"]",
+        b"[" + b"1," * 95_000 + b"1]",
+        '"{}"'.format("\x80" * 99_000).encode(),
+        "\x80".encode("utf-16") * 50_000,
+        "\u202e\n".encode() * 50_000,
+        b"a,b\n" + b"," * 190_000,
+        b"a,b\n" + ("\x85," * 60 + "\n").encode() * 1_000,
+        b"\0" * 200_000,
+        b"\n" * 200_000,
+    ],
+    ids=range(11),
+)
+def test_no_preview_is_much_larger_than_the_file(name: str, data: bytes) -> None:
+    content, buffers = preview_of(name, data)
+    assert len(json.dumps(content, ensure_ascii=False)) < 1_000_000
+    assert buffers == []
+
+
+def test_laid_out_json_that_is_cut_says_so() -> None:
+    data = b"[" + b",".join([b"[" * 80 + b"]" * 80] * 1_000) + b"]"
+    assert len(file_preview._pretty(data.decode())) < 401_000, "more was made than is shown"
+    content, _ = preview_of("x.json", data)
+    assert content["text"].startswith("[\n  [\n    [")
+    assert len(content["text"]) == 400_000
+    assert content["note"] == "The first 400,000 characters as shown here; download the file for the rest."
 
 
 def test_a_very_long_line_is_shortened() -> None:

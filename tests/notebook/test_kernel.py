@@ -52,6 +52,82 @@ def test_a_failing_run_is_a_failing_cell_with_one_sentence(kernel):
     assert kernel.run("%%runcell -m model\nhi").ok
 
 
+FAULTS = {
+    "static copy": "runcell_nb.notebook.cell_view.static_bundle = broken",
+    "widget": "runcell_nb.notebook.run_view.RunView.feed = broken",
+    "end of the widget": "runcell_nb.notebook.run_view.RunView.finish = broken",
+    "browser": "runcell_nb.notebook.file_browser.FileBrowser.feed = broken",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_display_does_not_fail_a_good_run(kernel, fault):
+    assert kernel.run("%runcell files").ok
+    assert kernel.run(
+        f"import runcell_nb.notebook.session\ndef broken(*_): raise KeyError(1)\n{FAULTS[fault]}"
+    ).ok
+    script(kernel, "[[{'tool': 'ls', 'input': {}}], 'all is well']")
+    done = kernel.run("%%runcell -m model --out r\nhi")
+    assert done.ok, done.error
+    assert done.text.splitlines() == ["runcell: the display is incomplete (KeyError: 1); the run goes on."]
+    assert kernel.value("r.text") == "'all is well'"
+    assert any("all is well" in str(display) for display in done.displays)
+
+
+def test_without_a_widget_the_run_does_not_start(kernel):
+    session = "get_ipython().magics_manager.registry['RuncellMagics'].session"
+    assert kernel.run(f"{session}\nfrom runcell_nb.notebook import cell_view\ncell_view.RunView = None").ok
+    script(kernel, "['never']")
+    assert not kernel.run("%%runcell -m model\nhi").ok
+    assert kernel.value("model.requests") == "[]"
+
+
+def test_there_is_one_file_browser_at_a_time(kernel):
+    for _ in range(5):
+        assert kernel.run("%runcell files").ok
+    assert kernel.run("import ipywidgets").ok
+    kept = kernel.value("[type(w).__name__ for w in ipywidgets.widgets.widget._instances.values()]")
+    assert kept.count("FileBrowser") == 1
+
+
+@pytest.mark.parametrize("outer", ["", "%%time\n"])
+def test_a_file_browser_follows_a_run_wherever_it_runs(kernel, outer):
+    assert kernel.run("import asyncio\nasyncio.get_running_loop().set_debug(True)").ok
+    assert kernel.run("%runcell files").ok
+    script(kernel, "[[{'tool': 'write', 'input': {'file_path': 'a.txt', 'content': '1'}}], 'ok']")
+    done = kernel.run(f"{outer}%%runcell -m model\nhi")
+    assert done.ok, done.error
+    assert "incomplete" not in done.text
+    session = "get_ipython().magics_manager.registry['RuncellMagics'].session"
+    listed = f"{session}._browser._listing.entries"
+    waiting = f"for _ in range(500):\n    if {listed}: break\n    await asyncio.sleep(0.01)"
+    waited = kernel.run(waiting)
+    assert waited.ok, waited.error
+    assert kernel.value(f"list({listed})") == "['a.txt']"
+
+
+SLOW_TABLE = """
+import threading
+class Slow:
+    columns, dtypes, begun = ("a",), {"a": "int64"}, threading.Event()
+    def __len__(self): return 1
+    def to_csv(self, index): print("reading", flush=True); threading.Event().wait(60)
+slow = Slow()
+"""
+
+
+def test_an_interrupt_ends_the_reading_of_inputs(kernel):
+    assert kernel.run(SLOW_TABLE).ok
+    script(kernel, "['ok']")
+    request = kernel.start("%%runcell -m model --in slow\nhi")
+    kernel.wait_for(request, "stream")
+    kernel.manager.interrupt_kernel()
+    done = kernel.finish(request)
+    assert "stopped by the user" in done.error
+    assert kernel.value("model.requests") == "[]"
+    assert kernel.run("%%runcell -m model\nagain").ok
+
+
 @pytest.mark.parametrize("outer", ["", "%%time\n"])
 def test_an_interrupt_stops_everything_and_the_next_prompt_works(kernel, outer):
     script(kernel, "[[{'tool': 'bash', 'input': {'command': 'touch begun; sleep 3; touch late'}}], 'never']")

@@ -18,7 +18,7 @@ import pytest
 from tests.notebook.conftest import KEYS
 from tests.notebook.kernels import Kernel
 
-KEY = "sk-canary-7f3a9"
+KEY = "wQ7tYk2ZrB9mXc4HfL0sVd8NpJ3gTa6Ue1Ri5Ko"  # random, and like no provider's own keys
 MODELS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-5"}
 
 
@@ -102,7 +102,7 @@ FAULTS = {
             {"type": "reply", "text": "one two three four five six seven"},
             {"type": "stream_fault", "kind": "disconnect", "after_chunks": 5},
         ],
-        "",
+        "broke off its response",
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
+from markdown_it import MarkdownIt
 
 from runcell_nb.notebook.markdown import inert_markdown, markdown_html
 
@@ -67,3 +68,51 @@ def test_markdown_for_others_has_no_html_and_no_images() -> None:
     text = inert_markdown("<b>x</b> ![p](http://a.org/p.png)\n\n```\n<kept> ![kept]\n```\n")
     assert text == "&lt;b>x&lt;/b> !\\[p](http://a.org/p.png)\n\n```\n<kept> ![kept]\n```\n"
     assert "<" not in inert_markdown("`<svg onload=x>` <svg/onload=x>")
+
+
+class Trusting(Audit):
+    """What a front end that checks nothing by itself would link to."""
+
+    def __init__(self, markdown: str) -> None:
+        renderer = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+        renderer.validateLink = lambda _url: True  # type: ignore[method-assign]
+        super().__init__(renderer.render(markdown))
+        self.links = [value for name, value in self.attributes if name in ("href", "src")]
+
+
+@pytest.mark.parametrize(
+    "target", ["javascript:x", "JavaScript:x(1)", "data:text/html,x", "//a.org", "x.html"]
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[here]({})",
+        "[here]( {} )",
+        "[here](<{}>)",
+        "[here](\n{})",
+        "[here]({} 'title')",
+        "[*a* [b] c]({})",
+        "[![here](x)]({})",
+        "[one](https://a.org) [two]({})",
+        "- > [here]({})",
+        "| a |\n|---|\n| [here]({}) |",
+        "<{}>",
+        "[here][1]\n\n[1]: {}",
+        "[1]\n\n> - [1]: {}",
+        "[1]\n\n[1]:\n  {}",
+        "[a b]\n\n[a\nb]: {}",
+        "[here\\\\]({})",
+        "![here]({})",
+    ],
+)
+def test_markdown_for_others_leads_nowhere_odd(form: str, target: str) -> None:
+    for written in (target, "".join(f"&#{ord(sign)};" for sign in target), target.replace(":", "\\:")):
+        source = form.format(written)
+        links = Trusting(inert_markdown(source)).links
+        assert [link for link in links if not link.startswith("https://")] == [], source
+
+
+@pytest.mark.parametrize("link", ["https://a.org/x", "http://a.org", "mailto:a@b.org"])
+@pytest.mark.parametrize("form", ["[here]({})", "[here]( {} 'title')", "[here][1]\n\n[1]: {}"])
+def test_ordinary_links_stay_links_in_markdown_for_others(form: str, link: str) -> None:
+    assert Trusting(inert_markdown(form.format(link))).links == [link]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from runcell_nb.core.errors import TurnError
-from runcell_nb.core.events import ErrorEvent, FinishEvent, RunEvent, TextEvent
+from runcell_nb import ScriptedModel, create_agent
+from runcell_nb.notebook.run_end import STOPPED
 from runcell_nb.notebook.run_view import RunView
 
 from . import samples as s
@@ -61,14 +60,14 @@ async def test_a_resync_sends_what_waits_and_then_everything(sent: Messages) -> 
     for event in s.report_run():
         view.feed(event)
     before = len(sent)
-    view._handle_custom_msg({"type": "resync", "from": 0}, [])
-    update, reset = sent[before:]
-    assert (update["type"], reset["type"]) == ("update", "reset")
-    assert update["seq"] == reset["seq"] == before + 1
-    assert [block["i"] for block in reset["blocks"]] == list(range(6))
-    assert reset["blocks"][1]["append"].startswith("I'll read")
-    assert reset["header"]["thread"] == "t"
-    assert [file["path"] for file in reset["files"]["listed"]] == ["report.md", "feedback.csv"]
+    view._handle_custom_msg({"type": "resync"}, [])
+    changes, whole = sent[before:]
+    assert (changes["type"], whole["type"]) == ("changes", "whole")
+    assert changes["seq"] == whole["seq"] == before + 1
+    assert [block["i"] for block in whole["blocks"]] == list(range(6))
+    assert whole["blocks"][1]["append"].startswith("I'll read")
+    assert whole["header"]["thread"] == "t"
+    assert [file["path"] for file in whole["files"]["listed"]] == ["report.md", "feedback.csv"]
 
 
 async def test_stop_calls_back_once_the_run_is_on_and_not_after_it(sent: Messages) -> None:
@@ -89,26 +88,6 @@ async def test_a_message_on_another_thread_is_handed_to_the_loop(sent: Messages)
     assert threads == [asyncio.get_running_loop()]
 
 
-class FakeRun:
-    """Stands for an `AgentRun`: the two members that a view uses."""
-
-    def __init__(self, *events: RunEvent, hold: bool = False) -> None:
-        self.given, self.cancelled = events, asyncio.Event()
-        self.hold = hold
-        self.reason: object = None
-
-    async def events(self) -> AsyncIterator[RunEvent]:
-        for event in self.given:
-            yield event
-        if self.hold:
-            await self.cancelled.wait()
-            yield ErrorEvent(TurnError(str(self.reason)))
-
-    def cancel(self, reason: object) -> None:
-        self.reason = reason
-        self.cancelled.set()
-
-
 async def shown_state(view: RunView) -> str:
     assert view._following is not None
     await view._following
@@ -116,23 +95,73 @@ async def shown_state(view: RunView) -> str:
 
 
 async def test_a_view_follows_a_run_to_its_end(sent: Messages) -> None:
-    view = RunView(FakeRun(TextEvent("hi"), FinishEvent("s", "stop")))
+    view = RunView(create_agent(ScriptedModel(["hi"])).stream("say hi"))
     assert await shown_state(view) == "done"
     assert text_in(sent) == "hi"
+    assert sent[-1]["header"]["cost"] == "local"
 
 
 async def test_a_view_tells_a_failure(sent: Messages) -> None:
-    assert await shown_state(RunView(FakeRun(ErrorEvent(TurnError("broken"))))) == "failed"
+    view = RunView(create_agent(ScriptedModel([["a", ConnectionError("broken")]])).stream("x"))
+    assert await shown_state(view) == "failed"
     assert sent[-1]["header"]["error"] == {"kind": "TurnError", "message": "broken"}
 
 
+@pytest.mark.parametrize(
+    ("model", "options", "said"),
+    [
+        ("local/dmo", {}, "local/dmo"),
+        (ScriptedModel([]), {"prompt": " "}, "empty"),
+        (ScriptedModel([]), {"files": [{"path": "../x", "text": ""}]}, "../x"),
+        (ScriptedModel([]), {"sandbox": "nowhere"}, "nowhere"),
+    ],
+)
+async def test_a_run_that_never_started_has_failed(
+    sent: Messages, model: Any, options: dict[str, Any], said: str
+) -> None:
+    view = RunView(create_agent(model).stream(**{"prompt": "x", **options}))
+    assert await shown_state(view) == "failed"
+    assert said in sent[-1]["header"]["error"]["message"]
+
+
 async def test_stop_cancels_the_run_that_is_followed(sent: Messages) -> None:
-    run = FakeRun(TextEvent("hi"), hold=True)
+    wait = [{"tool": "bash", "input": {"command": "sleep 30"}}]
+    run = create_agent(ScriptedModel([wait])).stream("x")
     view = RunView(run)
-    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        while view.transcript.call_count == 0:
+            await asyncio.sleep(0.01)
     view._handle_custom_msg({"type": "stop"}, [])
     assert await shown_state(view) == "stopped"
-    assert run.reason == "Stopped by the user."
+    assert run.done
+    assert sent[-1]["header"]["error"]["message"] == STOPPED
+
+
+@pytest.mark.parametrize("reason", [None, "enough"])
+async def test_a_run_that_the_program_cancels_has_failed_with_its_reason(
+    sent: Messages, reason: object
+) -> None:
+    run = create_agent(ScriptedModel(["never"])).stream("x")
+    view = RunView(run)
+    run.cancel(reason)
+    assert await shown_state(view) == "failed"
+    assert sent[-1]["header"]["error"]["message"] == (reason or "the run was cancelled")
+
+
+async def test_a_view_may_be_fed_on_another_thread(sent: Messages) -> None:
+    asyncio.get_running_loop().set_debug(True)  # refuses timers of other threads
+    view = RunView()
+
+    def feed() -> None:
+        for n in range(50):
+            view.feed(s.text(f"{n} "))
+        view.finish("done")
+
+    await asyncio.to_thread(feed)
+    async with asyncio.timeout(10):
+        while view.transcript.state != "done":
+            await asyncio.sleep(0.01)
+    assert text_in(sent) == "".join(f"{n} " for n in range(50))
 
 
 async def test_a_long_output_crosses_bounded(sent: Messages) -> None:

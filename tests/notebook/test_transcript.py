@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runcell_nb.core.events import RequestFinishedEvent, event_to_dict
+from runcell_nb.core.usage import RequestUsage, RunUsage
 from runcell_nb.notebook import transcript as transcript_module
 from runcell_nb.notebook.blocks import CallBlock, NoticeBlock, TextBlock
 from runcell_nb.notebook.transcript import Transcript
@@ -87,6 +89,42 @@ def test_very_many_calls_keep_their_lines_but_not_all_texts(monkeypatch: pytest.
     assert [block.summary for block in calls(transcript)] == [f"echo {n}" for n in range(5)]
 
 
+@pytest.mark.parametrize("line", ["line of a file\n", "\u3042\n", "x" * 300 + "\n"], ids=len)
+@pytest.mark.parametrize("call_each", [True, False])
+def test_all_differences_of_a_run_share_one_budget(line: str, call_each: bool) -> None:
+    transcript = Transcript()
+    text = (line * 150).encode()
+    for n in range(1_000):
+        call_id = f"c{n}" if call_each else "c"
+        transcript.apply(s.call(call_id, "write", file_path=f"f{n}"))
+        transcript.apply(s.change(f"f{n}", None, text, call_id))
+        transcript.apply(s.result(call_id, "write", "ok"))
+    diffs = [diff for total in transcript.files.values() for diff in total.diffs]
+    diffs += [diff for block in calls(transcript) for diff in block.diffs]
+    kept = {id(diff): sum(map(len, diff.lines)) for diff in diffs}
+    assert 0 < sum(kept.values()) <= transcript_module.MAX_DIFF_CHARS
+    assert [total.counts for total in transcript.files.values()] == [(150, 0)] * 1_000
+
+
+def test_beyond_the_budget_a_small_difference_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript_module, "MAX_DIFF_CHARS", 20)
+    transcript = fold(
+        s.call("a", "bash", command="x"),
+        s.change("big", None, b"long enough to be too much\n", "a"),
+        s.change("small", None, b"1\n", "a"),
+    )
+    assert [bool(total.diffs) for total in transcript.files.values()] == [False, True]
+    assert calls(transcript)[0].counts == (2, 0)
+
+
+def test_a_long_error_is_bounded_from_wherever_it_comes() -> None:
+    transcript = fold(s.failed("x" * 100_000))
+    assert transcript.error is not None
+    assert len(transcript.error[1]) == 4_000
+    transcript.finish("failed", "y" * 100_000)
+    assert len(transcript.error[1]) == 4_000
+
+
 def test_too_many_steps_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_module, "MAX_BLOCKS", 4)
     transcript = fold(
@@ -157,6 +195,15 @@ def test_retries_and_repairs_are_told() -> None:
         "Trying again in 1.5 s (attempt 2): 429",
         "Asked again for a valid result (attempt 1): total: missing",
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"), [("local", "local"), ("replayed", "$0 (replayed)"), ("provider", "")]
+)
+def test_the_cost_of_requests_without_tokens(source: str, shown: str) -> None:
+    usage = RequestUsage(source=source)  # type: ignore[arg-type]
+    event = event_to_dict(RequestFinishedEvent(1, "stop", usage, RunUsage().plus(usage)))
+    assert fold(s.started(), event).cost == shown
 
 
 def test_unknown_events_are_ignored() -> None:

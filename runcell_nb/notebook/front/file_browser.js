@@ -1,41 +1,29 @@
 // The file browser: Python sends listings and contents; what is chosen here is asked for.
 
-/** What Python told: the listing, the content of files, and whom to tell. */
-class BrowserStore {
+/** The files as they are listed. */
+class BrowserStore extends NumberedStore {
   constructor(model) {
-    this.model = model;
-    this.seq = 0;
-    this.stale = true;
+    super(model);
     this.head = null;
     this.tree = new FileTree();
-    this.panels = new Set();
   }
 
   receive(message, buffers) {
-    if (message.type === "whole" || message.type === "changes") this.listing(message);
-    else for (const panel of this.panels) panel.receive(message, buffers);
+    super.receive(message);
+    if (message.seq === undefined) for (const view of this.views) view.receive(message, buffers);
   }
 
-  listing(message) {
-    if (message.type === "whole") {
-      if (!this.stale && message.seq === this.seq) return;
-      this.tree.remove([...this.tree.files.keys()]);
-      this.tree.set(message.files);
-      this.stale = false;
-    } else {
-      if (this.stale) return;
-      if (message.seq !== this.seq + 1) return this.resync();
-      this.tree.remove(message.gone);
-      this.tree.set(message.files);
-    }
-    this.seq = message.seq;
+  replace(message) {
+    this.tree.remove([...this.tree.files.keys()]);
+    this.add({ ...message, gone: [] });
+  }
+
+  add(message) {
+    if (this.stale) return; // a part of the files is no tree
+    this.tree.remove(message.gone);
+    this.tree.set(message.files);
     this.head = message;
-    for (const panel of this.panels) panel.refresh();
-  }
-
-  resync() {
-    this.stale = true;
-    this.model.send({ type: "resync" });
+    for (const view of this.views) view.refresh();
   }
 }
 
@@ -153,21 +141,4 @@ function isNumber(text) {
   return text === undefined || text === "" || (text.trim() !== "" && Number.isFinite(Number(text.replaceAll(",", ""))));
 }
 
-export default () => {
-  let store;
-  return {
-    initialize({ model }) {
-      store = new BrowserStore(model);
-      model.on("msg:custom", (message, buffers) => store.receive(message, buffers));
-      store.resync();
-    },
-    render({ el }) {
-      const panel = new BrowserPanel(store, el);
-      store.panels.add(panel);
-      return () => {
-        store.panels.delete(panel);
-        panel.dispose();
-      };
-    },
-  };
-};
+export default () => widgetOf(BrowserStore, BrowserPanel);

@@ -111,8 +111,9 @@ function callBody(block) {
   const nodes = [];
   if (block.trimmed) nodes.push(h("div", { class: "rc-meta", text: "Its texts are no longer kept: this run has very many calls." }));
   if (block.input) nodes.push(clipNode(block.input, "arguments of", block.name, "rc-input"));
-  nodes.push(...block.diffs.filter((diff) => diff.lines.length).map(diffNode));
-  const said = block.diffs.length > 0 && block.status === "done" && (block.name === "write" || block.name === "edit");
+  const shown = block.diffs.filter((diff) => diff.lines.length);
+  nodes.push(...shown.map(diffNode));
+  const said = shown.length > 0 && block.status === "done" && (block.name === "write" || block.name === "edit");
   if (block.result && !said) nodes.push(clipNode(block.result, "result of", block.name, ""));
   return nodes;
 }

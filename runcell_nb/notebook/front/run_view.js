@@ -1,44 +1,27 @@
-// The live view of a run. Python sends numbered updates; the store keeps what they add up to, so that a view can
-// be drawn at any time. Listening starts with the model, not with the first view: nothing is lost in between.
+// The live view of a run: the store keeps what the updates add up to, so that a view can be drawn at any time.
 
 const STEPS_UNFOLDED = 6;
 const STEPS_IN_SIGHT = 30;
 const STEPS_FOLDED_AT_ONCE = 20;
 const STATE_WORDS = { done: "done in", failed: "failed after", stopped: "stopped after" };
 
-/** What the numbered updates add up to. */
-class RunStore {
+/** A run as it is shown. */
+class RunStore extends NumberedStore {
   constructor(model) {
-    this.model = model;
-    this.seq = 0;
-    this.stale = true;
+    super(model);
     this.header = null;
     this.files = { count: 0, listed: [] };
     this.blocks = [];
-    this.views = new Set();
   }
 
-  receive(message) {
-    if (message.type === "reset") this.reset(message);
-    else if (message.type === "update") this.update(message);
-  }
-
-  reset(message) {
-    if (!this.stale && message.seq === this.seq) return;
-    this.stale = false;
+  replace(message) {
     this.blocks = [];
     for (const patch of message.blocks) this.patch(patch);
     this.take(message);
     for (const view of this.views) view.rebuild();
   }
 
-  /** Take an update. After a gap it is still shown, as far as it goes, until the whole display arrives. */
-  update(message) {
-    if (message.seq <= this.seq) return;
-    if (message.seq !== this.seq + 1 && !this.stale) {
-      this.stale = true;
-      this.model.send({ type: "resync", from: this.seq });
-    }
+  add(message) {
     for (const patch of message.blocks) {
       this.patch(patch);
       for (const view of this.views) view.block(patch);
@@ -48,7 +31,6 @@ class RunStore {
   }
 
   take(message) {
-    this.seq = message.seq;
     this.header = message.header;
     this.files = message.files;
     this.received = performance.now();
@@ -210,21 +192,4 @@ class RunPanel {
   }
 }
 
-export default () => {
-  let store;
-  return {
-    initialize({ model }) {
-      store = new RunStore(model);
-      model.on("msg:custom", (message) => store.receive(message));
-      model.send({ type: "resync", from: 0 });
-    },
-    render({ el }) {
-      const panel = new RunPanel(store, el);
-      store.views.add(panel);
-      return () => {
-        store.views.delete(panel);
-        panel.dispose();
-      };
-    },
-  };
-};
+export default () => widgetOf(RunStore, RunPanel);

@@ -105,3 +105,38 @@ async def test_ten_thousand_files_keep_the_page_small(open_notebook: OpenNoteboo
     await expect(browser.locator(":focus")).to_have_accessible_name("f09999.txt, 1 B")
     assert await browser.get_by_role("treeitem").count() < 60
     await expect(browser.locator(":focus")).to_have_attribute("aria-setsize", "10000")
+
+
+LOSE_SOME = """
+send = browser.send
+def lossy(content, buffers=None):
+    if content["type"] != "changes" or content["seq"] % 3:
+        send(content, buffers)
+browser.send = lossy
+for n in range(28):
+    await sandbox.write_file(f"n{n % 7}.txt", "x" * n)
+    if n % 7 == 6:
+        await sandbox.remove("n0.txt")
+    await browser.refresh()
+    await asyncio.sleep(0.03)
+browser.send = send
+await browser.refresh()
+"""
+
+
+async def test_lost_listings_are_asked_for(open_notebook: OpenNotebook) -> None:
+    notebook = await open_notebook([SHOW, LOSE_SOME])
+    await notebook.run_all()
+    browser = notebook.output(0).locator(".rc-browser")
+    for name in ("n1.txt, 22 B, new", "n2.txt, 23 B, new", "n6.txt, 27 B, new", "a.txt, 5 B"):
+        await expect(browser.get_by_role("treeitem", name=name)).to_be_visible()
+    await expect(browser.get_by_role("treeitem", name="n0.txt")).to_have_count(0)
+    await expect(browser.locator(".rc-summary")).to_contain_text("10 files")
+
+
+async def test_opening_another_browser_closes_the_first(open_notebook: OpenNotebook) -> None:
+    notebook = await open_notebook(["%load_ext runcell_nb", "%runcell files", "%runcell files"])
+    await notebook.run_all()
+    await expect(notebook.output(2).locator(".rc-browser")).to_be_visible()
+    await expect(notebook.page.locator(".rc-browser")).to_have_count(1)
+    await expect(notebook.page.get_by_text("Error displaying widget")).to_have_count(0)

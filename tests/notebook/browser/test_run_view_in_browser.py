@@ -45,7 +45,7 @@ async def test_two_thousand_events_arrive_in_order(open_notebook: OpenNotebook, 
 LOSE_ONE = """
 send = view.send
 def lossy(content, buffers=None):
-    if content["type"] == "reset" or content["seq"] % 7:
+    if content["type"] == "whole" or content["seq"] % 7:
         send(content, buffers)
 view.send = lossy
 """
