@@ -39,13 +39,9 @@ class RunLimits:
                 if not isinstance(value, bool):
                     raise InvalidOptionError(f"limits.allow_unpriced must be True or False, got {value!r}.")
             elif value is not None and not _is_positive(value):
-                raise InvalidOptionError(
-                    f"limits.{field.name} must be a positive number, got {value!r}."
-                )
+                raise InvalidOptionError(f"limits.{field.name} must be a positive number, got {value!r}.")
             elif field.name in _WHOLE and not isinstance(value, int | None):
-                raise InvalidOptionError(
-                    f"limits.{field.name} must be a whole number, got {value!r}."
-                )
+                raise InvalidOptionError(f"limits.{field.name} must be a whole number, got {value!r}.")
 
     def refuse_unpriced(self, model: ModelInfo) -> None:
         """Refuse a cost limit that could never be checked.

@@ -104,10 +104,19 @@ def suggestions(model: str, entries: Sequence[Entry]) -> list[str]:
     return list(dict.fromkeys(name for _, name in scored))[:_SUGGESTIONS]
 
 
+def _advice(model: str, entries: Sequence[Entry]) -> str:
+    provider, slash, _ = model.partition("/")
+    if not slash:
+        return "; give it as provider/model."
+    if any(entry.qualified.startswith(provider + "/") for entry in entries):
+        return f"; nothing in the catalogue of {provider!r} is like it."
+    return f"; no provider is called {provider!r}."
+
+
 def unknown_model(model: str, entries: Sequence[Entry]) -> InvalidOptionError:
     """Return the error for a name that means no model (FACTS 18.3)."""
     likely = suggestions(model, entries)
-    hint = f"; did you mean {', '.join(likely)}?" if likely else "; give it as provider/model."
+    hint = f"; did you mean {', '.join(likely)}?" if likely else _advice(model, entries)
     return InvalidOptionError(f'Unknown model "{model}"{hint}')
 
 

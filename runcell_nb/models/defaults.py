@@ -47,12 +47,19 @@ def default_model(environ: Mapping[str, str]) -> DefaultModel:
     """
     chosen = environ.get(MODEL_VARIABLE, "").strip()
     if chosen:
-        return _because(chosen, f"{MODEL_VARIABLE} is set")
+        return answering(chosen, f" because {MODEL_VARIABLE} is set")
     for _, variable, model in DEFAULT_MODELS:
         if environ.get(variable, "").strip():
-            return _because(model, f"{variable} is set")
-    return _because(DEMO_MODEL, "no key is set (it is not a language model)")
+            return answering(model, f" because {variable} is set")
+    return answering(DEMO_MODEL, " because no key is set")
 
 
-def _because(model: str, reason: str) -> DefaultModel:
-    return DefaultModel(model, f"using {model} because {reason}; change with %runcell model")
+def answering(model: str, why: str = "") -> DefaultModel:
+    """Return a model with the sentence that says it; the demo never goes without saying what it is.
+
+    Args:
+        model: `provider/id`.
+        why: A clause such as ` because … is set`.
+    """
+    what = f"{model} (an offline demo, not a language model)" if model == DEMO_MODEL else model
+    return DefaultModel(model, f"using {what}{why}; change with %runcell model")

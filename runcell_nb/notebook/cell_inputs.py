@@ -117,7 +117,11 @@ def _length(value: Any) -> str:
     return f", {len(value):,} entries" if isinstance(value, (list, tuple, dict, set)) else ""
 
 
+_SHELL_NAMES = frozenset(("In", "Out", "exit", "quit", "open", "get_ipython"))
+"""What IPython puts into every namespace; nobody means these."""
+
+
 def _nearest(name: str, namespace: Mapping[str, Any]) -> str:
-    known = [known for known in list(namespace) if not known.startswith("_")]
+    known = [known for known in list(namespace) if not known.startswith("_") and known not in _SHELL_NAMES]
     close = difflib.get_close_matches(name, known, n=3)
     return f" (did you mean {', '.join(close)}?)" if close else ""

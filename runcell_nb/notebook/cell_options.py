@@ -13,6 +13,26 @@ from runcell_nb.core.errors import InvalidOptionError
 
 _FLAGS = ("--model", "--in", "--out", "--tools", "--max-seconds")
 
+_LATER = frozenset(
+    [
+        "-t",
+        "--thread",
+        "-s",
+        "--sandbox",
+        "--schema",
+        "--thinking",
+        "--max-repairs",
+        "--max-cost",
+        "--max-tokens",
+        "--max-requests",
+        "--approve",
+        "--fresh",
+        "--background",
+        "--quiet",
+    ]
+)
+"""Options that are planned; whoever tries one should not be told to have mistyped it."""
+
 
 @dataclass(frozen=True, slots=True)
 class CellOptions:
@@ -49,7 +69,7 @@ def parse_cell_options(line: str) -> CellOptions:
     """
     found, rest = _parser().parse_known_args(words_of(line, "%%runcell"))
     if rest:
-        raise InvalidOptionError(f"%%runcell: unknown option {rest[0]!r}{_nearest(rest[0])}; see %%runcell?.")
+        raise InvalidOptionError(f"%%runcell: {_unknown(rest[0])}")
     if found.out is not None and (not found.out.isidentifier() or keyword.iskeyword(found.out)):
         raise InvalidOptionError(f"%%runcell: --out takes the name of a variable, got {found.out!r}.")
     return CellOptions(found.model, _flat(found.inputs), found.out, _flat(found.tools), found.max_seconds)
@@ -89,6 +109,11 @@ def _flat(groups: list[list[str]] | None) -> tuple[str, ...]:
     return tuple(name for word in words for name in word.split(",") if name)
 
 
-def _nearest(word: str) -> str:
-    close = difflib.get_close_matches(word, _FLAGS, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+def _unknown(word: str) -> str:
+    if word in _LATER:
+        return f"the option {word} is not available in this version; see %%runcell?."
+    if not word.startswith("-"):
+        return f"{word!r} is no option; the prompt starts on the next line."
+    close = difflib.get_close_matches(word, _FLAGS, n=1, cutoff=0.7)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"unknown option {word!r}{hint}; see %%runcell?."

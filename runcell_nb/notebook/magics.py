@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
+from runcell_nb.core.errors import TurnError
 from runcell_nb.core.sync_bridge import run_blocking
 
+from .run_end import STOPPED
 from .settings import Runcell
 from .short_error import shortened
 
@@ -57,7 +59,7 @@ class RuncellMagics(Magics):
         the prompt, byte for byte
 
           -m, --model MODEL   who answers this cell: local/demo (offline, not a language model),
-                              anthropic/claude-sonnet-4-5, openai/gpt-4o, ollama/llama3, ...
+                              anthropic/claude-sonnet-5-5, openai/gpt-6.1-sol, ollama/llama3, ...
                               or a variable that holds a ModelGateway
           --in NAME ...       variables (text, bytes, a DataFrame, JSON values), files, folders or
                               globs to put into the sandbox; the model is told what they are
@@ -72,6 +74,8 @@ class RuncellMagics(Magics):
         """
         try:
             return run_blocking(lambda: self.session.run_cell(line, body))
+        except KeyboardInterrupt as error:
+            raise self._shown(TurnError(STOPPED, cause=error)) from None
         except BaseException as error:
             raise self._shown(error) from error.__cause__
 

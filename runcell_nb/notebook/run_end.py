@@ -15,6 +15,6 @@ STOPPED = "stopped by the user"
 def end_of(error: BaseException) -> tuple[RunState, str]:
     """Return the state of a run that raised `error`, and a sentence on why."""
     if isinstance(error, asyncio.CancelledError):
-        return "stopped", "The run was cancelled."
+        return "stopped", STOPPED
     stopped = getattr(error, "cause", None) == STOPPED
     return "stopped" if stopped else "failed", message_of(error)

@@ -144,13 +144,14 @@ class NotebookSession:
         held = self._shell.user_ns.get(name)
         return held if isinstance(held, ModelGateway) else name
 
-    def _tools(self, names: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-        missing = [name for name in names if not callable(self._shell.user_ns.get(name))]
-        if missing:
-            raise InvalidOptionError(
-                f"--tools {missing[0]!r}: no function of that name; define it in a cell first."
-            )
-        return {name: self._shell.user_ns[name] for name in names}
+    def _tools(self, names: tuple[str, ...]) -> dict[str, Any]:
+        held = self._shell.user_ns
+        for name in names:
+            if name not in held:
+                raise InvalidOptionError(
+                    f"--tools {name!r}: no function of that name; define it in a cell first."
+                )
+        return {name: held[name] for name in names}
 
     async def _watch(self, run: AgentRun[Any], view: GuardedView, out: str | None) -> RunResult[Any]:
         """Show a run to its end and keep what it used; nothing of that touches its result."""

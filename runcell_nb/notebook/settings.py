@@ -7,7 +7,7 @@ import os
 from traitlets import Bool, Unicode
 from traitlets.config import Configurable
 
-from runcell_nb.models.defaults import DefaultModel, default_model
+from runcell_nb.models.defaults import DefaultModel, answering, default_model
 
 
 class Runcell(Configurable):
@@ -22,5 +22,5 @@ class Runcell(Configurable):
     def answering(self) -> DefaultModel:
         """The model that answers a cell without `--model`, and why."""
         if self.model:
-            return DefaultModel(self.model, f"using {self.model}; change with %runcell model")
+            return answering(self.model)
         return default_model(os.environ)

@@ -33,7 +33,7 @@ _DIFF_LINES = 80
 
 _FRAME = (
     "border:1px solid rgba(128,128,128,0.4); border-radius:4px; max-width:900px; "
-    "font-size:13px; line-height:1.5"
+    "font-size:13px; line-height:1.5; overflow-wrap:anywhere"
 )
 _HEAD = "padding:6px 10px; border-bottom:1px solid rgba(128,128,128,0.3); font-size:12px"
 _PAD = "padding:4px 10px 8px"

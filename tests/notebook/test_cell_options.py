@@ -23,7 +23,9 @@ def test_nothing_in_the_line_is_expanded():
     [
         ("--modle x", r"--modle.*did you mean --model"),
         ("--nothing", "--nothing"),
-        ("stray", "'stray'"),
+        ("stray", "'stray' is no option; the prompt starts on the next line"),
+        ("--schema Invoice", "--schema is not available in this version"),
+        ("--quiet", "--quiet is not available"),
         ("--model", "--model"),
         ("--out 1x", "1x"),
         ("--out class", "class"),

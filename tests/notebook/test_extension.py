@@ -29,7 +29,12 @@ def script(shell, *responses):
 def test_loading_says_which_model_answers_and_is_idempotent(shell, capsys):
     hooks = list(shell.input_transformers_cleanup)
     shell.extension_manager.reload_extension("runcell_nb")
-    assert capsys.readouterr().out.count("using local/demo because no key is set") == 1
+    assert (
+        capsys.readouterr().out.count(
+            "using local/demo (an offline demo, not a language model) because no key is set"
+        )
+        == 1
+    )
     from runcell_nb import load_ipython_extension
 
     load_ipython_extension(shell)
