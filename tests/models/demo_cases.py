@@ -90,6 +90,23 @@ CREATE = [
     ('Create x.txt with "wash the car" and delete a.txt', {"x.txt": "wash the car\n", "a.txt": None}, []),
     ("Create 'x{1} [2]*.txt' with hi", {"x{1} [2]*.txt": "hi\n"}, []),
     ("Write a note that says delete a.txt to x.txt", {"x.txt": "delete a.txt\n"}, []),
+    (
+        "make a file tools.txt with saw, hammer and wood glue in it",
+        {"tools.txt": "saw\nhammer\nwood glue\n"},
+        [],
+    ),
+    ("create a file packlist containing socks, hat, scarf", {"packlist": "socks\nhat\nscarf\n"}, []),
+    ("create x.txt that says saw, hammer and glue", {"x.txt": "saw, hammer and glue\n"}, ["1 line"]),
+    (
+        "create x.txt with dear Bob, thank you, and see you soon",
+        {"x.txt": "dear Bob, thank you, and see you soon\n"},
+        [],
+    ),
+    ("create x.txt with saw and hammer", {"x.txt": "saw and hammer\n"}, []),
+    ("Please make a new file, plan.txt, that says go home", {"plan.txt": "go home\n"}, []),
+    ("create an empty document, plan.txt", {"plan.txt": ""}, []),
+    ("create x.txt saying do it now", {"x.txt": "do it now\n"}, []),
+    ("create x.txt saying that was nice", {"x.txt": "that was nice\n"}, []),
 ]
 
 LOOK = [
@@ -135,6 +152,30 @@ LOOK = [
     ("how often does one appear in a.txt?", {}, ["a.txt has it 2 times"]),
     ("is there a file called nope.txt?", {}, ["nope.txt: No"]),
     ("does todo.txt exist?", {}, ["Yes"]),
+    ("plz show todo.txt now, thx", {}, ["milk\nbread"]),
+    ("nice! and the number of words in todo.txt?", {}, ["3 words"]),
+    ("and how many rows does sales.csv have, pls", {}, ["5 rows"]),
+    ("could u list the files thanks", {}, ["todo.txt"]),
+    ("whats the first line of todo.txt", {}, ["\nmilk\n"]),
+    ("Wheres milk in todo.txt?", {}, ["todo.txt:1:milk"]),
+    ("cool, what's in notes.md?", {}, ["Buy milk"]),
+    ("whats inside of notes.md", {}, ["Buy milk"]),
+    (["show me the first line of todo.txt", "show me what's in it"], {}, ["milk\nbread\neggs"]),
+    ("look through all the files for milk", {}, ["todo.txt:1:milk", "notes.md:2"]),
+    ("search everything for milk", {}, ["todo.txt:1:milk", "notes.md:2"]),
+    ("Search every file for the text 'guide'", {}, ["docs/guide.txt:1"]),
+    ("search a.txt for three", {}, ["a.txt:2:three"]),
+    ("where does three appear in a.txt?", {}, ["a.txt:2:three"]),
+    ("where do eggs come up in my files", {}, ["todo.txt:3:eggs"]),
+    ("which lines contain two in a.txt", {}, ["a.txt:1:one two\na.txt:3"]),
+    ("which lines of a.txt mention two?", {}, ["a.txt:1:one two\na.txt:3"]),
+    ("In a.txt, which line has three", {}, ["a.txt:2:three"]),
+    ("count the lines in todo.txt and show me the last one", {}, ["3 lines", "\neggs\n"]),
+    (["show todo.txt", "what was that", "what's the first one?"], {}, ["Three things"]),
+    (["show todo.txt", "what's the first one?"], {}, ["at the start of todo.txt:\n```\nmilk\n"]),
+    (["how many lines are in a.txt?", "and the last two ones"], {}, ["one two\nfour"]),
+    (["list files", "show the first one"], {}, ["which file"]),
+    (["count the words in todo.txt", "show the first one"], {}, ["which file"]),
 ]
 
 COLUMNS = [
@@ -150,6 +191,13 @@ COLUMNS = [
     ("In sales.csv, what is the maximum amount?", {}, ["is 20"]),
     ("average City in sales.csv", {}, ["City", "no numbers", "Oslo"]),
     ("sum of profit in sales.csv", {}, ["no column 'profit'", "City, Amount, Unit Price"]),
+    ("whats the smallest number of amount in sales.csv", {}, ["minimum of Amount", "is 10"]),
+    ("the total number of Amount in sales.csv, please", {}, ["sum of Amount", "is 30"]),
+    ("perfect, and the lowest unit price in sales.csv?", {}, ["is 0"]),
+    ("total number of lines in todo.txt", {}, ["3 lines"]),
+    ("biggest mess in todo.txt", {}, ["not a table"]),
+    ("the highest, I mean the lowest amount in sales.csv", {}, ["take something back"]),
+    ("the highest of what you think is good in sales.csv", {}, ["Three things I can do"]),
 ]
 
 CHANGE = [
@@ -189,6 +237,15 @@ CHANGE = [
     ("Remove the duplicates in a.txt and save the result to u.txt", {"u.txt": UNIQUE}, []),
     ("delete the lines containing milk from todo.txt", {"todo.txt": "bread\neggs\n"}, []),
     ("remove the last line of a.txt", {"a.txt": "one two\nthree\none two\n"}, []),
+    ("put the lines in todo.txt in alphabetical order", {"todo.txt": "bread\neggs\nmilk\n"}, []),
+    ("Put the items of todo.txt into reverse order, pls", {"todo.txt": "milk\neggs\nbread\n"}, []),
+    ("alphabetize todo.txt", {"todo.txt": "bread\neggs\nmilk\n"}, []),
+    ("put todo.txt in the docs folder", {"todo.txt": None, "docs/todo.txt": TODO}, ["Moved"]),
+    ("put the file todo.txt into docs", {"todo.txt": None, "docs/todo.txt": TODO}, ["Moved"]),
+    ("put todo.txt in a new folder old", {"todo.txt": None, "old/todo.txt": TODO}, ["Moved"]),
+    ("put todo.txt in a folder called old", {"todo.txt": None, "old/todo.txt": TODO}, ["Moved"]),
+    ("save todo.txt in the docs folder", {"docs/todo.txt": TODO}, ["Copied"]),
+    ("delete todo.txt now, thanks", {"todo.txt": None}, []),
 ]
 
 JOINED = [
@@ -220,6 +277,15 @@ JOINED = [
     (["what do you think of todo.txt?", "sort it"], {"todo.txt": "bread\neggs\nmilk\n"}, []),
     (["show todo.txt", "save it as t.txt"], {"t.txt": TODO}, []),
     (["make a folder called out", "copy todo.txt into it"], {"out/todo.txt": TODO}, []),
+    ("make a folder out and put todo.txt in there", {"todo.txt": None, "out/todo.txt": TODO}, []),
+    ("make a directory out and add a file x.txt to it that says hi", {"out/x.txt": "hi\n"}, []),
+    ("create a folder named out, then create x.txt there with hi", {"out/x.txt": "hi\n"}, []),
+    (["mkdir out", "now put a text file called x.txt with hi you in there"], {"out/x.txt": "hi you\n"}, []),
+    (["mkdir out", "create an empty file x.txt in it"], {"out/x.txt": ""}, []),
+    (["nice", "show todo.txt", "great! now add jam to it"], {"todo.txt": TODO + "jam\n"}, []),
+    ("back up todo.txt as t.txt and remove the original", {"todo.txt": None, "t.txt": TODO}, []),
+    (["copy todo.txt to t.txt", "show todo.txt", "delete the copy"], {}, ["Deleted t.txt"]),
+    (["copy todo.txt to t.txt", "add jam to the original"], {"t.txt": TODO, "todo.txt": TODO + "jam\n"}, []),
 ]
 
 NOTHING = [
@@ -301,10 +367,45 @@ NOTHING = [
     ("delete", []),
     ("and then", []),
     ("Files put into the sandbox:\n- delete a.txt", []),
+    ("put todo.txt in the archive folder", ["no folder archive"]),
+    ("put todo.txt into archive", ["no folder archive"]),
+    ("put todo.txt in it", ["which folder"]),
+    ("show todo.txt and delete the copy", ["which file 'the copy'"]),
+    ('Create x.txt with "hi". Delete the other one.', ["which file 'the other one'"]),
+    ("delete the backup", ["which file 'the backup'"]),
+    ("delete copy", ["which file 'the copy'"]),
+    ("delete a.txt but keep the original", ["which file 'the original'"]),
+    ("move a.txt to the other one", ["which file 'the other one'"]),
+    ("delete a.txt and the original", ["which file 'the original'"]),
+    ("rename the new file to x.txt", ["which file 'the new file'"]),
+    ("copy a.txt to x.txt, then delete the old one", ["which file 'the old one'"]),
+    ("copy a.txt to x.txt, sort x.txt and delete the original", ["which file 'the original'"]),
+    ("list the files in it", ["Three things I can do"]),
+    ("put the biggest lines first in a.txt", ["Three things I can do"]),
+    ("put the lines of a.txt in a better order", ["Three things I can do"]),
+    ("put a file x.txt in it that says hi", ["which folder"]),
+    ("move a.txt to the sort of place you like", ["Three things I can do"]),
 ]
 
 NOTHING_AFTER = [
     (["copy a.txt to b.txt", "delete it"], {"b.txt": A}, ["one file at a time"]),
     (["show a.txt and todo.txt", "sort it"], {}, ["one file at a time"]),
     (["Create x.txt with hi", "Now write that to y.txt"], {"x.txt": "hi\n", "y.txt": "hi\n"}, []),
+    (["show todo.txt", "delete the copy"], {}, ["which file 'the copy'"]),
+    ("copy a.txt to todo.txt, then delete the original", {}, ["already there", "was not done"]),
+    (["copy nope.txt to x.txt", "delete the original"], {}, ["which file 'the original'"]),
+    (["show todo.txt", "now delete the new one"], {}, ["which file"]),
+    (["copy a.txt to todo.txt", "delete the original"], {}, ["which file 'the original'"]),
+    (["copy a.txt to docs", "delete the copy"], {"docs/a.txt": A}, ["which file 'the copy'"]),
+    (
+        ["copy a.txt to b.txt", "append x to todo.txt", "delete the copy"],
+        {"b.txt": A, "todo.txt": TODO + "x\n"},
+        ["'the copy'"],
+    ),
+    (["move a.txt to b.txt", "delete the original"], {"a.txt": None, "b.txt": A}, ["which file"]),
+    (
+        ["create archive/todo.txt with old", "put todo.txt in the archive folder"],
+        {"archive/todo.txt": "old\n"},
+        ["already there"],
+    ),
 ]

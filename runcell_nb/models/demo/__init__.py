@@ -1,7 +1,7 @@
 """`local/demo`: an offline demo that answers plain file requests from a table. It is not a language model.
 
 From a conversation alone it finds the next tool call or the answer: `commands` splits a prompt, `table` says
-what each command is, with `phrases` and `host_tools`, and `steps` does it with the ordinary tools.
+what each command is, with `kinds`, `phrases` and `host_tools`, and `steps` does it with the ordinary tools.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runcell_nb.core.usage import RequestUsage
 
 from .commands import MAX_COMMAND, canonical, commands
 from .host_tools import host_step
-from .phrases import Scene, Stop
+from .phrases import Scene, Stop, Unclear
 from .steps import Call, Reply, Said, Step, Work
 from .table import step_for
 
@@ -39,7 +39,8 @@ _HELP = (
 )
 _MAX_STEPS = 12
 _BEFORE, _NOW = "The conversation so far:", "\n\nThe user now says:\n\n"  # how a thread tells what was before
-_TAKEN_BACK = re.compile(r"\b(?:no,? wait|wait,? no|never ?mind|forget (?:it|that)|scratch that)\b", re.I)
+_BACK = r"\b(?:no,? wait|wait,? no|never ?mind|forget (?:it|that)|scratch that)\b"
+_TAKEN_BACK = re.compile(rf"{_BACK}|(?:\.\.|,) ?(?:sorry,|i mean\b)", re.I)
 
 
 class DemoModel:
@@ -79,13 +80,17 @@ class DemoModel:
 def _next_move(request: ModelRequest) -> Call | str:
     """Return the tool call that comes next, or the answer."""
     scene, steps, refused, asked = Scene(tools=request.tools), list[Step](), "", 0
+    copied = scene.copied
     for place, message in enumerate(request.messages):
         if isinstance(message, UserMessage):
-            asked, refused = place, ""
+            told = "\n".join(map(_text, request.messages[asked + 1 : place]))
+            if scene.copied is not copied and "Copied {} to {}.".format(*(scene.copied or "??")) not in told:
+                scene.copied = ()  # it did not come to that
+            asked, refused, copied = place, "", scene.copied
             try:
                 steps = _steps(_text(message), scene)
             except Stop as refusal:
-                refused = str(refusal)
+                refused, scene.copied, scene.lines = str(refusal), (), False
                 files = re.findall(r"[\w-][\w./-]*\.[a-z]\w{0,5}\b", _text(message)[:5_000], re.I)
                 scene.it = tuple(dict.fromkeys(files)) or scene.it
     replies = [reply for message in request.messages[asked + 1 :] for reply in _replies(message)]
@@ -114,6 +119,8 @@ def _steps(prompt: str, scene: Scene) -> list[Step]:
             raise Stop(_HELP.format(what=repr(scene.quotes.expand(part)[:200]) if len(parts) > 1 else "this"))
         steps.append(step)
         scene.it, scene.folder = step.named or scene.it, step.folder or scene.folder
+        scene.copied = step.copied or (scene.copied if step.looks else ())
+        scene.lines = step.lines
     if not 0 < len(parts) <= _MAX_STEPS:
         raise Stop(_HELP.format(what=f"{len(parts)} commands at once" if parts else "this"))
     spared = {path for step in steps for path in step.spares}
@@ -125,6 +132,8 @@ def _steps(prompt: str, scene: Scene) -> list[Step]:
 def _step(part: str, scene: Scene) -> Step | None:
     try:
         return host_step(part, scene) or step_for(part, scene) or host_step(part, scene, short=True)
+    except Unclear:
+        return None
     except Stop as refusal:
         raise Stop(f"{str(refusal).rstrip('.')}. Nothing was changed.") from None
 

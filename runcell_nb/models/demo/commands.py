@@ -15,10 +15,10 @@ MAX_COMMAND = 2_000
 """Characters of one command outside of quotes; a person's command is shorter."""
 
 _VERBS = [  # the table's verb, and the words that mean it; the first that fits counts
-    ("sum", "sum up|add up|total up|sum|total"),
+    ("sum", "sum up|add up|total up|sum|total(?! number of (?:lines|words|rows|files|char))"),
     ("count lines in", "wc -l|how long is"),
     ("count words in", "wc -w"),
-    ("count bytes in", "how (?:big|large) is|(?:what is|what's) the size of"),
+    ("count bytes in", "how (?:big|large) is|(?:what is|what'?s) the size of"),
     ("delete duplicates in", "dedupe|deduplicate"),
     ("create empty", "touch"),
     ("create folder", "mkdir(?: -p)?"),
@@ -30,9 +30,9 @@ _VERBS = [  # the table's verb, and the words that mean it; the first that fits 
     ("show", "show|read|print|cat|display|view|open|output"),
     ("list", "list|ls|dir"),
     ("delete", "delete|remove|erase|rm|trash|get rid of|drop"),
-    ("tell", "tell|give|get|see|what is|what's|what are|check|look at|calculate|compute|work out"),
-    ("count", "count|how many|number of"),
-    ("find", "find|search for|search|look for|grep for|grep|look in|locate|where is|where's"),
+    ("tell", "tell|give|get|see|what is|what'?s|what are|check|look at|calculate|compute|work out"),
+    ("count", "count|how many|(?:total )?number of"),
+    ("find", "find|search for|search|look for|grep for|grep|look in|look through|locate|where is|where'?s"),
     ("replace", "replace|change|substitute|swap"),
     ("move", "move|rename|mv"),
     ("sort", "sort|order|alphabeti[sz]e|arrange"),
@@ -52,10 +52,20 @@ _LEAD = (  # what only makes a command polite
     r"afterwards|(?:can|could|would|will) (?:you|we|u)|let's|let us|go ahead and|help me(?: to)?|"
     r"you (?:should|must)|(?:i|we) (?:want|need|would like|wish)(?: you)?(?: to)?|try to|for me|quickly|"
     r"i'(?:d|ll) (?:like|love|need)(?: you)?(?: to)?|thanks|first|second|third|"
-    r"(?:tell|show|give) me(?= (?:what|which|how|if|whether|where)\b))(?:[,:!.]+ ?| ))*"
+    r"(?:tell|show|give) me(?= (?:what'?s?|which|how|if|whether|where'?s?)\b))(?:[,:!.]+ ?| ))*"
 )
-_TAIL = r"(?:[,.!]? (?:for me|please)|[,.!] ?(?:thanks|thank you|thx)(?: a lot| so much)?!*)$"
-_GREETING = r"(?:hi|hello|hey|please|thanks|thank you|ok|good (?:morning|evening))(?: \w+)?!*"
+_PRAISE = "great|perfect|nice|cool|awesome|super|lovely|good|alright|thx|thanks|thank (?:you|u)|cheers"
+_FILLER = rf"(?:(?:{_PRAISE}|ok|okay|pls|plz|and|so|yes|now)(?:[,:!]+ ?|\.+ | ))*"  # before a command
+_TAIL = r"(?:[,.!]? (?:for me|please|pls|plz)|[,.!] ?(?:thanks|thx|thank (?:you|u))(?: a lot| so much)?!*)$"
+_LAST_WORD = (  # after a command that gives no text, where these words could be a part of it
+    r"((?:show|print|cat|open|list|count|delete|remove|trash|sort|how|what|what'?s|first|last|number)\b"
+    rf"(?!.*\b(?:with|says?|saying|contain\w*|mention\w*|ha(?:s|ve))\b).* \S+)[,.!]? (?:now|{_PRAISE})!*"
+)
+_BARE_THE = (
+    r"the (?=(?:first|last|number|total|sum|average|mean|m(?:ax|in)\w*|highest|lowest|biggest|"
+    r"smallest|largest|contents?|line|word) )"
+)
+_GREETING = rf"(?:hi|hello|hey|please|{_PRAISE}|pls|plz|ok|good (?:morning|evening))(?: \w+)?!*"
 _STRONG = (  # what always ends a command
     rf"[.;!?]?\n|; ?|[.!?] (?=[A-Z])|(?i:[.,]? (?:and )?{_AFTER}\b,? )|"
     r"(?i:[.!?] (?=(?:and|also|next|now|please)\b))"
@@ -189,9 +199,12 @@ def _weakly_split(piece: str) -> list[str]:
 def _courteous(part: str) -> str:
     """Strip what only makes a command polite."""
     part = part.strip(" ,;")
-    lead = re.match(_LEAD, part, re.I)
-    part = part[lead.end() if lead else 0 :].rstrip(" ?.,")
-    return (part[:-40] + re.sub(_TAIL, "", part[-40:], flags=re.I)).rstrip(" ?.,")
+    for pattern in (_FILLER, _LEAD, _BARE_THE):
+        lead = re.match(pattern, part, re.I)
+        part = part[lead.end() if lead else 0 :].rstrip(" ?.,")
+    part = (part[:-40] + re.sub(_TAIL, "", part[-40:], flags=re.I)).rstrip(" ?.,")
+    last = re.fullmatch(_LAST_WORD, part, re.I) if len(part) <= MAX_COMMAND else None
+    return last[1].rstrip(" ?.,") if last else part
 
 
 _IT = r"(?:it|this|that|them|the (?:\w+ )?(?:results?|outputs?|lines|list))"
@@ -200,7 +213,7 @@ _TOGETHER = [  # what was one command: patterns of a command and the next, and w
     (rf"((?:create|make|write|save|put|start) (?!.*\w\.[A-Za-z]).+)\n{_SAVE} (.+)", r"\1 to \2"),
     (rf"((?:sort|order|dedupe|(?:remove|delete) (?:the )?duplicate).+)\n{_SAVE} (.+)", r"\1 into \2"),
     (
-        r"((?:create|make|start|touch) (?!.* (?:with|containing|saying|that|reading) ).+)\n"
+        r"((?:create|make|start|touch) (?!.* (?:with|containing|saying|that|reading|folder|directory) ).+)\n"
         r"(?:write|put|add|insert) (.+) (?:in|into|to|inside) (?:it|the file)(:.+)?",
         r"\1 with \2\3",
     ),

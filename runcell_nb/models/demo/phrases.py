@@ -1,4 +1,4 @@
-"""The parts of a command: the files it names, its numbers, and the text it gives, which is never made up."""
+"""The parts of a command: the files that it names, and its numbers."""
 
 from __future__ import annotations
 
@@ -40,12 +40,27 @@ _FILE = (
     r"(?:(?:files?|document|note(?= (?:called|named)))[ :]+)?(?:(?:called|named|titled|with the name)[ :]+)?"
     rf"{TOKEN}(?: (?:file|document))?(?: (?:in|inside|from) {FOLDER})?"
 )
-IT = (
-    r"(?:it|(?:this|that)(?: one)?|(?:the |this |that |my )?(?:(?:same|new|text|csv) )*(?:file|copy|result)|"
-    r"(?:the|that|my) (?:\w+ )?(?:list|note)|its contents?)"
+_ROLES = (
+    "other|old|older|oldest|new|newer|newest|latest|original|backup|copied|duplicate|first|second|third|last|"
+    "previous|former|latter|renamed|sorted|changed|wrong"
 )
+IT = (
+    r"(?:it|(?:this|that)(?: one)?|(?:the |this |that |my )?(?:(?:same|text|csv) )*(?:file|result)|"
+    rf"(?:the|that|my) (?:(?!(?:{_ROLES})\b)\w+ )?(?:list|note)|its contents?)"
+)
+_DETERMINER = "(?:the|this|that|my|your|our|its)"
+ROLE = (
+    rf"(?:{_DETERMINER} (?:(?:text|csv|{_ROLES}) )*(?:copy|copies|originals?|backups?|duplicates?|{_ROLES})|"
+    rf"(?:{_DETERMINER} )?(?:{_ROLES}) (?:ones?|files?|copy|copies|versions?|list|note)|"
+    rf"{_DETERMINER} (?:copy|original|backup|duplicate) (?:one|file|version)|a copy)"
+)
+"""Pattern of what a file is said to be, "the copy", "the old one": neither a name nor "it"."""
+
 _THEM = r"(?:them(?: both| all)?|both(?: files| of them)?|(?:these|those|the two|both the) files)"
-FILES = rf"(?:{IT}|{_THEM}|(?:both )?(?:the )?(?:files )?(?:{_FILE}(?:, and | and | & |, |(?=[\s:,.!]|$)))+)"
+FILES = (
+    rf"(?:{IT}|{_THEM}|{ROLE}|"
+    rf"(?:both )?(?:the )?(?:files )?(?:{_FILE}(?:, and | and | & |, |(?=[\s:,.!]|$)))+)"
+)
 """Pattern of files: "todo.txt", "the file notes", "a.txt and b.txt", "it"."""
 
 
@@ -56,15 +71,18 @@ MEASURES = {
     "minimum": "min|minimum|lowest|smallest",
 }
 _PLAINLY = rf"(?=.*(?:\w\.[a-z]|\bfile\b|{QUOTE}))"  # said to be a file
+_CELL = r"[\w$%#/().-]+"
 SLOTS = {
     "F": rf"(?P<files>{FILES})",
     "P": rf"(?P<files>{IT}|{_PLAINLY}{FILES})",
     "TO": rf"(?: (?:into|to|as) (?P<target>{_PLAINLY}{FILES}))?",
-    "ALL": rf"(?:(?:(?:all|any|every|each|the|my|other) )*files?|{HERE})",
-    "WHERE": rf"(?P<where>{HERE}|{FOLDER}|[\w/-]+)",
+    "ALL": rf"(?:(?:(?:all|any|every|each|of|the|my|other) )*files?|everything|{HERE})",
+    "WHERE": rf"(?P<where>{HERE}|{FOLDER}|{_NO_NAME}[\w/-]+)",
     "PATH": rf"(?P<path>{TOKEN})",
     **{"HERE": HERE, "FOLDER": FOLDER, "TOKEN": TOKEN, "NUMBER": NUMBER},
     "T": r"(?P<text>.+?)",
+    "COL": rf"(?P<text>{QUOTE}|(?!(?:lines?|words?|files?)\b){_CELL}(?: {_CELL}){{0,2}}?)",
+    "THERE": r"(?P<there>it|there|(?:the|that|this) (?:new )?folder)",
     "W": rf"(?:(?:the )?word )?(?P<text>{QUOTE}|\S+)",
     "L": rf"(?:(?P<quoted>{QUOTE})|(?P<lines>.+?))",
     "OLD": r"(?:(?:every|all|each) (?:occurrences? of )?)?(?P<old>.+?)",
@@ -85,6 +103,10 @@ class Stop(Exception):
     """A request, or a step of it, is not done; the text says why, and nothing after it is done."""
 
 
+class Unclear(Stop):
+    """A command fits a pattern, but its parts are not what they were taken for: it is not understood."""
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A file's path as a command gives it; not `sure` is a word that a file's name may contain."""
@@ -102,6 +124,8 @@ class Scene:
     it: tuple[str, ...] = ()  # the files that were named last, the likeliest first
     folder: str = ""  # the one that was made last, for "there"
     later: bool = False  # other commands of the same prompt came before
+    lines: bool = False  # the command before showed or counted the lines of a file
+    copied: tuple[str, ...] = ()  # the original and the copy, while the copying is the last change
 
     def names(self, phrase: str) -> tuple[Name, ...]:
         """Return the files of a phrase, all that "it" may be; none when it names no files.
@@ -113,15 +137,31 @@ class Scene:
         if re.fullmatch(f"{IT}|{_THEM}", phrase, re.I):
             if not self.it:
                 raise Stop(f"I do not know which file {phrase!r} is; please name it")
-            return tuple(map(Name, self.it[:1] if re.search("copy|new|result", phrase) else self.it))
+            return tuple(map(Name, self.it[:1] if "result" in phrase else self.it))
         if not re.fullmatch(FILES, phrase, re.I):
             return ()
-        phrase = re.sub(r"^(?:both )?(?:the )?(?:files )?", "", phrase, count=1, flags=re.I)
-        return tuple(self._name(piece) for piece in re.split(r", and | and | & |, ", phrase))
+        pieces = re.split(r", and | and | & |, ", phrase)
+        return tuple((self._role if re.fullmatch(ROLE, one, re.I) else self._name)(one) for one in pieces)
+
+    def _role(self, phrase: str) -> Name:
+        known = re.fullmatch(rf"{_DETERMINER} (copy|original)(?: file| one)?", phrase, re.I)
+        if not self.copied or not known:
+            raise Stop(f"I do not know which file {phrase!r} is; please name it")
+        return Name(self.copied[known[1].lower() == "copy"])
+
+    def folder_there(self, phrase: str) -> str:
+        """Return the folder that was made last, which "it" or "there" stands for.
+
+        Raises:
+            Stop: None was made.
+        """
+        if not self.folder:
+            raise Stop(f"I do not know which folder {phrase!r} is; please name it")
+        return self.folder
 
     def _name(self, piece: str) -> Name:
         folder = re.search(rf" (?:in|inside|from) ({FOLDER})$", piece, re.I)
-        words = (piece[: folder.start()] if folder else piece).split()
+        words = re.sub("^(?:both )?(?:the )?(?:files )?", "", piece[: folder and folder.start()]).split()
         path = self.quotes.plain(
             next(word for word in reversed(words) if word.lower() not in {"file", "document"})
         )
@@ -134,11 +174,12 @@ class Scene:
         """Return the one file of a phrase.
 
         Raises:
+            Unclear: It names no file.
             Stop: Several files are possible.
         """
         found = self.names(phrase)
         if not found:
-            raise Stop(f"I do not understand {self.quotes.expand(phrase)!r} as the name of a file")
+            raise Unclear(f"{self.quotes.expand(phrase)!r} names no file")
         if len(found) > 1:
             several = listed(name.path for name in found)
             raise Stop(f"I do this with one file at a time, and it could be {several}; name one")
@@ -146,20 +187,8 @@ class Scene:
 
     def folder_path(self, phrase: str) -> str:
         """Return the path of a folder that `FOLDER`, `HERE` or a lone word fits; '.' for the workspace."""
-        skipped = {
-            "the",
-            "a",
-            "my",
-            "new",
-            "empty",
-            "folder",
-            "directory",
-            "dir",
-            "subfolder",
-            "called",
-            "named",
-        }
-        words = [word for word in phrase.split() if word.lower() not in skipped]
+        skipped = rf"the|a|my|new|empty|called|named|{_FOLDER}"
+        words = [word for word in phrase.split() if not re.fullmatch(skipped, word, re.I)]
         path = self.quotes.plain(" ".join(words)).rstrip("/")
         return "." if re.fullmatch(HERE, phrase, re.I) else safe_path(path)
 
@@ -197,93 +226,3 @@ def listed(items: Iterable[str]) -> str:
     """Join items as a person would: "a, b and c"."""
     *most, last = items
     return f"{', '.join(most)} and {last}" if most else last
-
-
-_LISTS = r"(?:(?:check)?lists?|bullets|points|items|lines|things|tasks|todos|names|words|numbers|columns)"
-_TEXT_LEAD = re.compile(
-    r"(?:(?:an?|one|the|this|these|following|exact|just|only|single|short) )*"
-    r"(?:text|contents?|line|sentence|message|words?|phrase|string|note)"
-    rf"(?: (?:saying|that says|that reads|which says|reading):? |: ?| (?=.*{QUOTE}$))"
-    r"|(?:the )?(?:(?:exact|following) )?(?:text|words?|contents?|sentence|message|phrase) ",
-    re.I,
-)
-_LIST = re.compile(
-    rf"(?P<head>(?:[\w-]+ ){{0,5}}?{_LISTS})"
-    r"(?:(?P<colon>[\w ]{0,60}:)| (?P<of>of|with|containing|for)|,)? (?P<rest>.+)",
-    re.I | re.S,
-)
-_MADE_UP = re.compile(
-    rf"(?:an?|the|some|any|my|your|our|random|something|anything|whatever|current|today|{NUMBER}(?= \w))\b"
-    r"|(?:[\w-]+ ){0,3}(?:poem|haiku|story|essay|jokes?|summary|report|letter|e-?mail|recipe|script|program|"
-    r"function|code|article|description|explanation|translation|plan|song|facts?)\b|about\b|.* about ",
-    re.I,
-)
-_NO_TEXT = re.compile(
-    r"(?:it|this|that|them|these|those|the (?:result|answer|output)s?)$|some(?:thing)? |anything|"
-    r".*\b(?:unless|except|only if|if (?:it|the|there))\b",
-    re.I | re.S,
-)
-
-
-def content(text: str, literal: bool, quotes: Quotes) -> str:
-    """Return the text that a command gives for a file.
-
-    Args:
-        text: What follows "with", "that says", a colon.
-        literal: The words before it say that this is the text itself.
-        quotes: What the marks stand for.
-
-    Raises:
-        Stop: It describes a text that somebody would have to make up.
-    """
-    text = text.strip(" ,")
-    if lead := _TEXT_LEAD.match(text):
-        text, literal = text[lead.end() :].strip(), True
-    whole = quotes.whole(text)
-    entries = _entries(text, quotes) if whole is None else [whole]
-    if entries is not None:
-        return "\n".join(entries)
-    if _NO_TEXT.match(text) or (not literal and _MADE_UP.match(text)):
-        raise Stop(
-            f"I cannot make up text, and {quotes.expand(text)!r} may be a description of it. "
-            "If these words are the text itself, put them in quotes"
-        )
-    if QUOTE[0] in text and re.search(r" (?:to|into|as) [^ ]*\w\.[A-Za-z]", text):
-        raise Stop("I see several texts or files here; say one at a time")
-    return quotes.expand(text)
-
-
-def _entries(text: str, quotes: Quotes) -> list[str] | None:
-    """Read "a list of a, b and c", "the numbers 1 to 10", quoted lines; None for anything else."""
-    numbers = re.fullmatch(r"(?:the )?numbers? (?:from )?(\d{1,5}) (?:to|through|-) (\d{1,5})", text, re.I)
-    if numbers:
-        return [str(value) for value in range(int(numbers[1]), int(numbers[2]) + 1)]
-    if re.fullmatch(rf"{QUOTE}(?:(?:,|,? and) {QUOTE})+", text):
-        return items(text, quotes)
-    text, per_line = re.subn(r",? (?:one|each) (?:per|on its own|on a new) line$", "", text, flags=re.I)
-    found = _LIST.fullmatch(text)
-    if found is None or per_line:
-        return items(found["rest"] if found else text, quotes) if per_line else None
-    entries = items(found["rest"], quotes)
-    made_up = len(entries) < 2 or (found["of"] == "of" and any(map(_MADE_UP.match, entries)))
-    clear = found["colon"] or QUOTE[0] in found["rest"] or not made_up
-    return _styled(found["head"].lower(), entries) if clear else None
-
-
-def items(text: str, quotes: Quotes) -> list[str]:
-    """Split "a, b and c", or a quoted text of lines, into items; quotes around one are dropped."""
-    if (whole := quotes.whole(text)) is not None:
-        return whole.split("\n")
-    pieces = [piece for piece in re.split(r", (?:and )?|,", text.strip(" ,:.")) if piece.strip()]
-    pieces[-1:] = re.split(r" (?:and|&) ", pieces[-1]) if pieces else []
-    return [quotes.plain(piece) for piece in pieces]
-
-
-def _styled(head: str, entries: list[str]) -> list[str]:
-    if "columns" in head:
-        return [",".join(entries)]
-    if "numbered" in head:
-        return [f"{place}. {entry}" for place, entry in enumerate(entries, 1)]
-    if re.search("list|bullet|points|todos", head) and not "".join(entries[:1]).startswith(("- ", "* ")):
-        return [f"- {entry}" for entry in entries]
-    return entries

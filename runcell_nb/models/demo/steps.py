@@ -60,6 +60,9 @@ class Step:
     spares: tuple[str, ...] = ()  # the files that are to be left alone; '*' for all
     folder: str = ""  # a folder it makes
     open_end: bool = False  # its command ends with a text for a file that is not in quotes
+    looks: bool = False  # it changes nothing
+    lines: bool = False  # it shows or counts the lines of a file
+    copied: tuple[str, ...] = ()  # the original and the copy that it makes
 
 
 def filled(template: str, **values: object) -> str:
@@ -177,6 +180,8 @@ def column(name: Name, text: str, how: str) -> Work:
         raise Stop(f"{path} is empty or no table.") from None
     forms = [cell.strip().lower() for cell in header]
     places = [forms.index(form) for form in (text.lower(), text.lower()[:-1]) if form in forms]
+    if not places and not re.search(r"\.[ct]sv$", path, re.I):
+        raise Stop(f"{path} is not a table with a column {text!r}.")
     if not places:
         raise Stop(f"{path} has no column {text!r}. Its columns: {', '.join(header)}.")
     cells = [row[places[0]].strip() for row in rows if places[0] < len(row)]
@@ -243,7 +248,11 @@ def sort(name: Name, order: str = "", target: str = "") -> Work:
 
 def transfer(name: Name, target: str, move: bool, into: bool) -> Work:
     """Copy or move a file, into a folder when the target is one; `into` says that it has to be one."""
-    need = "[ -d {target} ] || {{ echo there is no folder {target}; exit 1; }}; " if into else ""
+    need = (
+        "[ -d {target} ] || {{ echo there is no folder {target}, so say a new folder; exit 1; }}; "
+        if into
+        else ""
+    )
     command = (
         f'[ -f {{file}} ] || exit 1; {need}t={{target}}; [ -d "$t" ] && t="$t/$(basename -- {{file}})"; '
         '[ ! -e "$t" ] || {{ echo "$t is already there"; exit 1; }}; '
