@@ -10,7 +10,6 @@ import threading
 from importlib import import_module
 from typing import Any
 
-from runcell_nb.core.backends import load_gateway
 from runcell_nb.core.sync_bridge import run_blocking
 
 from .cell_transform import MAGICS_CLASS, rewrite_runcell_cell
@@ -62,6 +61,8 @@ def unload_ipython_extension(shell: Any) -> None:
 
 def _warm_up(model: str) -> None:
     """Import what the first cell will need, so that it need not wait for it."""
+    from runcell_nb.core.backends import load_gateway
+
     import_module("runcell_nb.notebook.session")
     preload = getattr(load_gateway(model), "preload", None)
     if preload is not None:

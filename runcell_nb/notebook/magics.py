@@ -11,7 +11,6 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from runcell_nb.core.errors import TurnError
 from runcell_nb.core.sync_bridge import run_blocking
 
-from .run_end import STOPPED
 from .settings import Runcell
 from .short_error import shortened
 
@@ -75,6 +74,8 @@ class RuncellMagics(Magics):
         try:
             return run_blocking(lambda: self.session.run_cell(line, body))
         except KeyboardInterrupt as error:
+            from .run_end import STOPPED
+
             raise self._shown(TurnError(STOPPED, cause=error)) from None
         except BaseException as error:
             raise self._shown(error) from error.__cause__

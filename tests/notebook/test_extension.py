@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -232,3 +235,16 @@ def test_the_help_is_a_useful_page(shell, capsys):
     shown = capsys.readouterr().out
     for option in ("--model", "--in", "--out", "--tools", "--max-seconds"):
         assert option in shown
+
+
+def test_loading_imports_neither_the_agent_nor_the_widgets():
+    code = (
+        "import sys, threading\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "threading.Thread.start = lambda self: None  # the warm-up, which imports them meanwhile\n"
+        "shell.run_line_magic('load_ext', 'runcell_nb')\n"
+        "print(sorted({'pydantic', 'ipywidgets', 'litellm', 'bashkit'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
