@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from .diffs import FileDiff
 from .files import ChangedFile
@@ -198,8 +198,6 @@ RunEvent = (
     | ErrorEvent
 )
 """Everything that happens in a run."""
-
-EVENT_CLASSES: tuple[type, ...] = get_args(RunEvent)
 
 
 def event_to_dict(event: RunEvent) -> dict[str, Any]:
