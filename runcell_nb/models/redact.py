@@ -12,8 +12,8 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _SHORTEST_SECRET = 6
 """Shorter values would mask ordinary words; no provider's key is that short."""
 
-_BACKSLASHES = r"(?:\\|%(?:25){0,2}5[cC]|&\#(?:92|x5[cC]);){0,16}+"
-"""Any number of them, never given back, so that a long row of them takes no time."""
+_BACKSLASHES = r"(?:\\|%(?:25){0,2}5[cC]|&\#(?:92|x5[cC]);){0,16}"
+"""Some of them, bounded. Not possessive: Python 3.11.2, which Debian ships, matches those wrongly."""
 
 _PATTERNS = (
     (re.compile(r"//[^/@\s]+@"), f"//{_MASK}@"),  # user and password in a URL
@@ -61,7 +61,10 @@ def _any_spelling(secret: str) -> re.Pattern[str]:
     their number says nothing: those of the key itself are not looked for.
     """
     parts = (re.escape(char) if _is_never_escaped(char) else _spellings(char) for char in secret)
-    return re.compile("".join(parts))
+    pattern = "".join(parts)
+    while 2 * _BACKSLASHES in pattern:  # neighbours would share a row of them in every way there is
+        pattern = pattern.replace(2 * _BACKSLASHES, _BACKSLASHES)
+    return re.compile(pattern)
 
 
 def _is_never_escaped(char: str) -> bool:
