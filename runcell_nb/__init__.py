@@ -25,6 +25,7 @@ _MODULES = {
         "TurnError",
     ),
     ".core.events": (
+        "CompactionEvent",
         "ErrorEvent",
         "FileChangeEvent",
         "FinishEvent",
@@ -42,6 +43,7 @@ _MODULES = {
     ),
     ".core.files": ("ChangedFile", "FileInput", "normalize_files"),
     ".core.gateway": (
+        "ContextOverflowError",
         "FinishDelta",
         "ModelDelta",
         "ModelGateway",

@@ -13,6 +13,7 @@ from .core.errors import LimitExceededError as LimitExceededError
 from .core.errors import RuncellError as RuncellError
 from .core.errors import RuncellNotImplementedError as RuncellNotImplementedError
 from .core.errors import TurnError as TurnError
+from .core.events import CompactionEvent as CompactionEvent
 from .core.events import ErrorEvent as ErrorEvent
 from .core.events import FileChangeEvent as FileChangeEvent
 from .core.events import FinishEvent as FinishEvent
@@ -31,6 +32,7 @@ from .core.files import ChangedFile as ChangedFile
 from .core.files import FileInput as FileInput
 from .core.files import normalize_files as normalize_files
 from .core.function_tool import tool as tool
+from .core.gateway import ContextOverflowError as ContextOverflowError
 from .core.gateway import FinishDelta as FinishDelta
 from .core.gateway import ModelDelta as ModelDelta
 from .core.gateway import ModelGateway as ModelGateway

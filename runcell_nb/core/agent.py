@@ -26,7 +26,7 @@ from .backends import load_gateway
 from .builtin_tools import RESERVED_NAMES, ToolWorkspace
 from .callbacks import AgentEvents, CallbackDispatcher, checked_events
 from .changes import WorkspaceWatch
-from .credentials import normalize_credentials
+from .credentials import CredentialPlan, normalize_credentials
 from .engine import Engine, EngineSetup
 from .errors import InvalidOptionError
 from .files import NormalizedFile, normalize_files
@@ -84,6 +84,7 @@ class AgentConfig:
     """The options of an agent, checked."""
 
     model: str | ModelGateway
+    credentials: CredentialPlan
     system_prompt: str | None
     tools: dict[str, HostTool]
     events: AgentEvents | None
@@ -202,7 +203,7 @@ class Agent:
             if options.thread is not None:
                 options.thread.acquire()
                 held.callback(options.thread.release)
-            gateway, model = _gateway_of(config.model)
+            gateway, model = _gateway_of(config)
             info = await gateway.describe(model)
             if not isinstance(info, ModelInfo):
                 raise InvalidOptionError(f"describe of a gateway must return a ModelInfo, got {info!r}.")
@@ -287,7 +288,7 @@ def create_agent(
     if isinstance(max_repairs, bool) or not isinstance(max_repairs, int) or max_repairs < 0:
         raise InvalidOptionError(f"max_repairs must be a whole number from 0, got {max_repairs!r}.")
     default_sandbox = resolve_sandbox_config(sandbox)
-    normalize_credentials(credentials, os.environ.get("RUNCELL_ENV"))
+    checked_credentials = normalize_credentials(credentials, os.environ.get("RUNCELL_ENV"))
     checked_tools = host_tools({} if tools is None else tools, RESERVED_NAMES)
     if not isinstance(extensions, (list, tuple)) or not all(callable(entry) for entry in extensions):
         raise InvalidOptionError(f"extensions must be a list of functions, got {extensions!r}.")
@@ -303,6 +304,7 @@ def create_agent(
     return Agent(
         AgentConfig(
             model=chosen_model,
+            credentials=checked_credentials,
             system_prompt=system_prompt,
             tools=checked_tools,
             events=checked_events(events, "events"),
@@ -314,9 +316,10 @@ def create_agent(
     )
 
 
-def _gateway_of(model: str | ModelGateway) -> tuple[ModelGateway, str]:
+def _gateway_of(config: AgentConfig) -> tuple[ModelGateway, str]:
+    model = config.model
     if isinstance(model, str):
-        return load_gateway(model), model
+        return load_gateway(model, config.credentials), model
     return model, str(getattr(model, "name", type(model).__name__))
 
 

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
+from .credentials import ENV_CREDENTIALS, CredentialPlan
 from .errors import RuncellNotImplementedError
 from .gateway import ModelGateway
 
@@ -28,11 +29,12 @@ def load_sandbox_provider(kind: str) -> Any:
     return _load(_SANDBOXES[kind])
 
 
-def load_gateway(model_id: str) -> ModelGateway:
+def load_gateway(model_id: str, credentials: CredentialPlan = ENV_CREDENTIALS) -> ModelGateway:
     """Return the gateway that answers for a model, one instance a process.
 
     Args:
         model_id: As the user gave it; it may still be unknown to the gateway.
+        credentials: Where its keys come from.
     """
     return _gateway(_GATEWAYS.get(model_id, _OTHER_MODELS))
 

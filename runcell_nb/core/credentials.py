@@ -22,6 +22,10 @@ class CredentialPlan:
     mode: Literal["env"]
 
 
+ENV_CREDENTIALS = CredentialPlan("env")
+"""Keys are read from the environment at run time."""
+
+
 def normalize_credentials(credentials: Any = "env", env_name: str | None = None) -> CredentialPlan:
     """Check a `credentials` option.
 
@@ -35,7 +39,7 @@ def normalize_credentials(credentials: Any = "env", env_name: str | None = None)
     """
     kind = credentials.get("type") if isinstance(credentials, Mapping) else credentials
     if kind == "env":
-        return CredentialPlan("env")
+        return ENV_CREDENTIALS
     if kind == "local" and env_name == "production" and not _allows_production(credentials):
         raise CredentialError(
             "credentials='local' are refused in production; pass allow_in_production=True or use 'env'."

@@ -157,6 +157,22 @@ class RetryEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionEvent:
+    """The conversation did not fit the model's context window, was made shorter and is sent again.
+
+    Attributes:
+        shortened: Tool results whose text was cut or left out.
+        removed: Earlier messages that were left out.
+        reason: What the model's provider said.
+    """
+
+    shortened: int
+    removed: int
+    reason: str
+    type: Literal["compaction"] = "compaction"
+
+
+@dataclass(frozen=True, slots=True)
 class RepairEvent:
     """A turn ended without a valid result and the model is asked again."""
 
@@ -193,6 +209,7 @@ RunEvent = (
     | ToolResultEvent
     | FileChangeEvent
     | RetryEvent
+    | CompactionEvent
     | RepairEvent
     | FinishEvent
     | ErrorEvent

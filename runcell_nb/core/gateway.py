@@ -127,6 +127,14 @@ ModelDelta = TextDelta | ReasoningDelta | ToolArgumentsDelta | ToolCallDelta | R
 """What a gateway yields."""
 
 
+class ContextOverflowError(Exception):
+    """The request does not fit the model's context window.
+
+    A gateway raises it, or an error of its own below it, before the first delta. The engine then makes
+    the conversation shorter, once, and asks again.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """What is known of a model.
