@@ -24,7 +24,8 @@ def executed(path: Path) -> nbformat.NotebookNode:
     for name in [name for name in os.environ if name.endswith("_API_KEY") or name == "RUNCELL_MODEL"]:
         del os.environ[name]
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    resources = {"metadata": {"path": str(FOLDER)}}
+    NotebookClient(notebook, timeout=120, coalesce_streams=True, resources=resources).execute()
     return notebook
 
 

@@ -44,6 +44,7 @@ _MODULES = {
     ".core.files": ("ChangedFile", "FileInput", "normalize_files"),
     ".core.gateway": (
         "ContextOverflowError",
+        "ErrorDelta",
         "FinishDelta",
         "ModelDelta",
         "ModelGateway",
@@ -55,7 +56,9 @@ _MODULES = {
         "ThinkingLevel",
         "ToolArgumentsDelta",
         "ToolCallDelta",
+        "UsageDelta",
     ),
+    ".core.credential_store": ("CredentialStore",),
     ".core.credentials": ("normalize_credentials",),
     ".core.limits": ("RunLimits",),
     ".core.paths": ("assert_safe_workspace_path",),

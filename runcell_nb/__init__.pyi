@@ -4,6 +4,7 @@ from ._version import __version__ as __version__
 from .core.agent import Agent as Agent
 from .core.agent import create_agent as create_agent
 from .core.callbacks import AgentEvents as AgentEvents
+from .core.credential_store import CredentialStore as CredentialStore
 from .core.credentials import normalize_credentials as normalize_credentials
 from .core.errors import CredentialError as CredentialError
 from .core.errors import ExtensionError as ExtensionError
@@ -33,6 +34,7 @@ from .core.files import FileInput as FileInput
 from .core.files import normalize_files as normalize_files
 from .core.function_tool import tool as tool
 from .core.gateway import ContextOverflowError as ContextOverflowError
+from .core.gateway import ErrorDelta as ErrorDelta
 from .core.gateway import FinishDelta as FinishDelta
 from .core.gateway import ModelDelta as ModelDelta
 from .core.gateway import ModelGateway as ModelGateway
@@ -44,6 +46,7 @@ from .core.gateway import TextDelta as TextDelta
 from .core.gateway import ThinkingLevel as ThinkingLevel
 from .core.gateway import ToolArgumentsDelta as ToolArgumentsDelta
 from .core.gateway import ToolCallDelta as ToolCallDelta
+from .core.gateway import UsageDelta as UsageDelta
 from .core.limits import RunLimits as RunLimits
 from .core.paths import assert_safe_workspace_path as assert_safe_workspace_path
 from .core.result import RunResult as RunResult

@@ -3,95 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypedDict, Unpack
-from uuid import uuid4
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar, Unpack, overload
+
+from pydantic import TypeAdapter
 
 from .agent_options import (
-    checked_attachment_limit,
-    checked_identity,
+    AgentConfig,
     checked_level,
     checked_limits,
     checked_model,
-    checked_name,
-    checked_prompt_or_messages,
-    checked_sandbox,
-    checked_thread,
+    checked_repairs,
+    checked_system_prompt,
     refuse_later,
 )
-from .backends import load_gateway
-from .builtin_tools import RESERVED_NAMES, ToolWorkspace
-from .callbacks import AgentEvents, CallbackDispatcher, checked_events
-from .changes import WorkspaceWatch
-from .credentials import CredentialPlan, normalize_credentials
-from .engine import Engine, EngineSetup
+from .builtin_tools import RESERVED_NAMES
+from .callbacks import AgentEvents, checked_events
+from .credentials import normalize_credentials
 from .errors import InvalidOptionError
-from .files import NormalizedFile, normalize_files
-from .gateway import ModelGateway, ModelInfo, ThinkingLevel
-from .host_tools import HostTool, host_tools
+from .gateway import ModelGateway, ThinkingLevel
+from .host_tools import host_tools
 from .limits import RunLimits
-from .message_log import MessageLog, valid_log
-from .prompt import system_prompt
 from .result import RunResult
 from .run import AgentRun, Session
-from .sandbox import Sandbox, is_live_sandbox
-from .sandbox_options import create_sandbox, resolve_sandbox_config
+from .run_options import RunOptions, checked_run
+from .sandbox_options import resolve_sandbox_config
+from .session_start import open_session
 from .sync_bridge import run_blocking
-from .thread import Thread, replay_prompt
-from .tool_runner import RunIdentity, ToolRunner
-from .tools import Identity, ToolDefinition
+from .tools import ToolDefinition
+
+T = TypeVar("T")
+Schema = type[T] | TypeAdapter[T]
+"""Schemas whose values have a type that a type checker can name."""
 
 Tools = Mapping[str, ToolDefinition | Callable[..., Any]] | Sequence[Callable[..., Any]]
 """What `create_agent(tools=…)` takes."""
-
-
-class RunOptions(TypedDict, total=False):
-    """What `run`, `stream` and `run_sync` take beside the prompt; `stream` documents each."""
-
-    messages: Any
-    max_attachment_bytes: int
-    schema: Any
-    files: Iterable[Any]
-    sandbox: Any
-    thread: Thread | None
-    events: AgentEvents | None
-    thinking_level: ThinkingLevel | None
-    session_id: str | None
-    identity: Identity | None
-    limits: RunLimits | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """The options of one run, checked."""
-
-    prompt: str
-    files: list[NormalizedFile]
-    sandbox: Any
-    thread: Thread | None
-    events: AgentEvents | None
-    thinking_level: ThinkingLevel | None
-    session_id: str | None
-    identity: Identity | None
-    limits: RunLimits
-
-
-@dataclass(frozen=True, slots=True)
-class AgentConfig:
-    """The options of an agent, checked."""
-
-    model: str | ModelGateway
-    credentials: CredentialPlan
-    system_prompt: str | None
-    tools: dict[str, HostTool]
-    events: AgentEvents | None
-    sandbox: Any
-    max_repairs: int
-    thinking_level: ThinkingLevel | None
-    limits: RunLimits
 
 
 class Agent:
@@ -107,143 +53,159 @@ class Agent:
         model = self._config.model
         return f"<Agent {model if isinstance(model, str) else type(model).__name__}>"
 
-    async def run(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[Any]:
+    @overload
+    async def run(
+        self, prompt: str | None = None, *, schema: None = None, **options: Unpack[RunOptions]
+    ) -> RunResult[None]: ...
+    @overload
+    async def run(
+        self, prompt: str | None = None, *, schema: Schema[T], **options: Unpack[RunOptions]
+    ) -> RunResult[T]: ...
+    @overload
+    async def run(
+        self,
+        prompt: str | None = None,
+        *,
+        schema: Callable[[Any], Awaitable[T]],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[T]: ...
+    @overload
+    async def run(
+        self,
+        prompt: str | None = None,
+        *,
+        schema: Callable[[Any], T],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[T]: ...
+    @overload
+    async def run(
+        self, prompt: str | None = None, *, schema: Any, **options: Unpack[RunOptions]
+    ) -> RunResult[Any]: ...
+    async def run(
+        self, prompt: str | None = None, *, schema: Any = None, **options: Unpack[RunOptions]
+    ) -> RunResult[Any]:
         """Run a prompt to its end.
 
         Args:
             prompt: What to do.
+            schema: Of a structured result, as for `stream`.
             **options: As for `stream`.
 
         Returns:
-            Text, changed files, usage.
+            Data, text, changed files, usage. A type checker knows the type of `data` from the schema.
 
         Raises:
             InvalidOptionError: A bad option; nothing was started.
+            IncompleteResultError: A structured run that got no valid result.
             TurnError: The run failed; its usage is attached.
             asyncio.CancelledError: The awaiting task was cancelled; the run has been stopped.
         """
-        return await self.stream(prompt, **options).result()
+        return await self.stream(prompt, schema=schema, **options).result()
 
+    @overload
+    def stream(
+        self, prompt: str | None = None, *, schema: None = None, **options: Unpack[RunOptions]
+    ) -> AgentRun[None]: ...
+    @overload
+    def stream(
+        self, prompt: str | None = None, *, schema: Schema[T], **options: Unpack[RunOptions]
+    ) -> AgentRun[T]: ...
+    @overload
     def stream(
         self,
         prompt: str | None = None,
         *,
-        messages: Any = None,
-        max_attachment_bytes: int = 20 * 1024 * 1024,
-        schema: Any = None,
-        files: Iterable[Any] = (),
-        sandbox: Any = None,
-        thread: Thread | None = None,
-        events: AgentEvents | None = None,
-        thinking_level: ThinkingLevel | None = None,
-        session_id: str | None = None,
-        identity: Identity | None = None,
-        limits: RunLimits | None = None,
+        schema: Callable[[Any], Awaitable[T]],
+        **options: Unpack[RunOptions],
+    ) -> AgentRun[T]: ...
+    @overload
+    def stream(
+        self,
+        prompt: str | None = None,
+        *,
+        schema: Callable[[Any], T],
+        **options: Unpack[RunOptions],
+    ) -> AgentRun[T]: ...
+    @overload
+    def stream(
+        self, prompt: str | None = None, *, schema: Any, **options: Unpack[RunOptions]
+    ) -> AgentRun[Any]: ...
+    def stream(
+        self, prompt: str | None = None, *, schema: Any = None, **options: Unpack[RunOptions]
     ) -> AgentRun[Any]:
         """Start a run and return it at once. Needs a running event loop.
 
         Args:
             prompt: What to do.
-            messages: Chat history instead of a prompt; not in this version.
-            max_attachment_bytes: Of each file in the chat history.
-            schema: Of a structured result; not in this version.
-            files: `FileInput`s or dicts, written before the first request.
-            sandbox: A live `Sandbox` (yours; never destroyed here), an option (made for this run),
-                or None for the agent's default.
-            thread: A conversation, extended on success only.
-            events: Callbacks beside the agent's.
-            thinking_level: Of this run.
-            session_id: Name of the engine session.
-            identity: On whose behalf.
-            limits: Of this run, instead of the agent's.
+            schema: Of a structured result: a pydantic model, a type, a `TypeAdapter`, a JSON Schema
+                dict, or a function that returns the value or raises `ValueError`. None for a plain run.
+            **options: `messages`: chat history instead of a prompt; not in this version.
+                `max_attachment_bytes`: of each file in the chat history.
+                `files`: `FileInput`s or dicts, written before the first request.
+                `sandbox`: a live `Sandbox` (yours; never destroyed here), an option (made for this
+                run), or None for the agent's default.
+                `thread`: a conversation, extended on success only.
+                `events`: callbacks beside the agent's.
+                `thinking_level`: of this run.
+                `session_id`: goes on with an earlier session in the same caller-owned sandbox; an
+                unknown id starts a fresh session under that name. Beside a thread it names only state.
+                `identity`: on whose behalf.
+                `limits`: of this run, instead of the agent's.
 
         Returns:
             The run. A bad option shows in its result, never here.
         """
 
-        def check() -> _Checked:
-            checked = checked_prompt_or_messages(prompt, messages)
-            checked_attachment_limit(max_attachment_bytes)
-            refuse_later(schema=schema)
-            config = self._config
-            return _Checked(
-                prompt=checked,
-                files=normalize_files(files),
-                sandbox=config.sandbox if sandbox is None else checked_sandbox(sandbox),
-                thread=checked_thread(thread),
-                events=checked_events(events, "events"),
-                thinking_level=checked_level(thinking_level) or config.thinking_level,
-                session_id=checked_name(session_id, "session_id"),
-                identity=checked_identity(identity),
-                limits=checked_limits(limits) or config.limits,
+        async def open_checked() -> Session:
+            return await open_session(
+                self._config, checked_run(self._config, prompt, schema=schema, **options)
             )
 
-        async def open_session() -> Session:
-            return await self._open(check())
+        return AgentRun(open_checked)
 
-        return AgentRun(open_session)
-
-    def run_sync(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[Any]:
+    @overload
+    def run_sync(
+        self, prompt: str | None = None, *, schema: None = None, **options: Unpack[RunOptions]
+    ) -> RunResult[None]: ...
+    @overload
+    def run_sync(
+        self, prompt: str | None = None, *, schema: Schema[T], **options: Unpack[RunOptions]
+    ) -> RunResult[T]: ...
+    @overload
+    def run_sync(
+        self,
+        prompt: str | None = None,
+        *,
+        schema: Callable[[Any], Awaitable[T]],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[T]: ...
+    @overload
+    def run_sync(
+        self,
+        prompt: str | None = None,
+        *,
+        schema: Callable[[Any], T],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[T]: ...
+    @overload
+    def run_sync(
+        self, prompt: str | None = None, *, schema: Any, **options: Unpack[RunOptions]
+    ) -> RunResult[Any]: ...
+    def run_sync(
+        self, prompt: str | None = None, *, schema: Any = None, **options: Unpack[RunOptions]
+    ) -> RunResult[Any]:
         """Run a prompt from plain code, also where an event loop is running.
 
         Args:
             prompt: What to do.
+            schema: Of a structured result, as for `stream`.
             **options: As for `stream`.
 
         Raises:
             KeyboardInterrupt: After the run was stopped.
             RuncellError: As `run`.
         """
-        return run_blocking(lambda: self.run(prompt, **options))
-
-    async def _open(self, options: _Checked) -> Session:
-        """Resolve the model and start the session; failures here carry no usage and fire no event."""
-        config = self._config
-        async with AsyncExitStack() as held:
-            if options.thread is not None:
-                options.thread.acquire()
-                held.callback(options.thread.release)
-            gateway, model = _gateway_of(config)
-            info = await gateway.describe(model)
-            if not isinstance(info, ModelInfo):
-                raise InvalidOptionError(f"describe of a gateway must return a ModelInfo, got {info!r}.")
-            sandbox: Sandbox = options.sandbox
-            if not is_live_sandbox(sandbox):
-                sandbox = await held.enter_async_context(create_sandbox(options.sandbox))
-            workspace = ToolWorkspace(sandbox, WorkspaceWatch(sandbox))
-            names = RunIdentity(uuid4().hex, options.session_id or uuid4().hex, options.identity)
-            log, prompt_sent = _conversation(options)
-            setup = EngineSetup(
-                prompt=options.prompt,
-                prompt_sent=prompt_sent,
-                files=options.files,
-                workspace=workspace,
-                tools=ToolRunner(config.tools, workspace, names),
-                gateway=gateway,
-                model=model,
-                info=info,
-                system=system_prompt(config.system_prompt, sandbox),
-                limits=options.limits,
-                thinking_level=options.thinking_level,
-                names=names,
-                log=log,
-            )
-            listeners = [listener for listener in (config.events, options.events) if listener is not None]
-            complete = partial(_result, setup, options.thread)
-            return Session(Engine(setup), CallbackDispatcher(listeners), complete, held.pop_all().aclose)
-
-
-def _result(setup: EngineSetup, thread: Thread | None, engine: Engine) -> RunResult[Any]:
-    if thread is not None:
-        thread.record(setup.prompt, engine.text, setup.log.messages)
-    return RunResult(
-        data=None,
-        text=engine.text,
-        files=engine.files,
-        finish_reason=engine.finish_reason,
-        session_id=setup.names.session_id,
-        usage=engine.usage,
-    )
+        return run_blocking(lambda: self.run(prompt, schema=schema, **options))
 
 
 def create_agent(
@@ -285,8 +247,7 @@ def create_agent(
         RuncellNotImplementedError: An option that this version does not have.
     """
     chosen_model = checked_model(model)
-    if isinstance(max_repairs, bool) or not isinstance(max_repairs, int) or max_repairs < 0:
-        raise InvalidOptionError(f"max_repairs must be a whole number from 0, got {max_repairs!r}.")
+    repairs = checked_repairs(max_repairs)
     default_sandbox = resolve_sandbox_config(sandbox)
     checked_credentials = normalize_credentials(credentials, os.environ.get("RUNCELL_ENV"))
     checked_tools = host_tools({} if tools is None else tools, RESERVED_NAMES)
@@ -299,35 +260,16 @@ def create_agent(
         on_check_in=on_check_in,
         resolve_credential=resolve_credential,
     )
-    if system_prompt is not None and not isinstance(system_prompt, str):
-        raise InvalidOptionError(f"system_prompt must be text, got {type(system_prompt).__name__}.")
     return Agent(
         AgentConfig(
             model=chosen_model,
             credentials=checked_credentials,
-            system_prompt=system_prompt,
+            system_prompt=checked_system_prompt(system_prompt),
             tools=checked_tools,
             events=checked_events(events, "events"),
             sandbox=default_sandbox,
-            max_repairs=max_repairs,
+            max_repairs=repairs,
             thinking_level=level,
             limits=checked_limits(limits) or RunLimits(),
         )
     )
-
-
-def _gateway_of(config: AgentConfig) -> tuple[ModelGateway, str]:
-    model = config.model
-    if isinstance(model, str):
-        return load_gateway(model, config.credentials), model
-    return model, str(getattr(model, "name", type(model).__name__))
-
-
-def _conversation(options: _Checked) -> tuple[MessageLog, str]:
-    """Return the log to go on with and the prompt as it is sent."""
-    thread = options.thread
-    if thread is None:
-        return MessageLog(), options.prompt
-    if thread.log is not None:
-        return valid_log(thread.log), options.prompt
-    return MessageLog(), replay_prompt(thread.messages, options.prompt)

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from .callbacks import AgentEvents
+from .credentials import CredentialPlan
 from .errors import InvalidOptionError, RuncellNotImplementedError
 from .gateway import ModelGateway, ThinkingLevel
+from .host_tools import HostTool
 from .limits import RunLimits
 from .sandbox import Sandbox, is_live_sandbox
 from .sandbox_options import resolve_sandbox_config
 from .thread import Thread
 from .tools import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The options of an agent, checked; `create_agent` documents each."""
+
+    model: str | ModelGateway
+    credentials: CredentialPlan
+    system_prompt: str | None
+    tools: dict[str, HostTool]
+    events: AgentEvents | None
+    sandbox: Any
+    max_repairs: int
+    thinking_level: ThinkingLevel | None
+    limits: RunLimits
 
 
 def refuse_later(**options: Any) -> None:
@@ -76,6 +95,20 @@ def checked_thread(thread: Any) -> Thread | None:
             f"thread must come from create_thread() or thread_from_dict(), got {thread!r}."
         )
     return thread
+
+
+def checked_repairs(count: Any) -> int:
+    """Check `max_repairs`."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise InvalidOptionError(f"max_repairs must be a whole number from 0, got {count!r}.")
+    return count
+
+
+def checked_system_prompt(text: Any) -> str | None:
+    """Check `system_prompt`."""
+    if text is not None and not isinstance(text, str):
+        raise InvalidOptionError(f"system_prompt must be text, got {text!r}.")
+    return text
 
 
 def checked_level(level: Any) -> ThinkingLevel | None:

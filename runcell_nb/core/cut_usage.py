@@ -8,7 +8,7 @@ from .gateway import ModelInfo, ModelRequest
 from .messages import ImageBlock, ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from .usage import RequestUsage
 
-_CHARACTERS_PER_TOKEN = 4
+CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text; good enough to tell a cent from a dollar, and no more is claimed."""
 
 _TOKENS_PER_IMAGE = 1000
@@ -24,10 +24,10 @@ def estimated_usage(request: ModelRequest, info: ModelInfo, answer_characters: i
     """
     tools = sum(len(spec.description) + len(str(spec.parameters)) for spec in request.tools)
     blocks = (block for message in request.messages for block in message.content)
-    sent = len(request.system or "") + tools + _characters(blocks)
+    sent = len(request.system or "") + tools + characters_of(blocks)
     input_tokens, output_tokens = (
-        sent // _CHARACTERS_PER_TOKEN,
-        -(-answer_characters // _CHARACTERS_PER_TOKEN),
+        sent // CHARACTERS_PER_TOKEN,
+        -(-answer_characters // CHARACTERS_PER_TOKEN),
     )
     if info.local:
         return RequestUsage(input_tokens, output_tokens, source="local")
@@ -35,9 +35,10 @@ def estimated_usage(request: ModelRequest, info: ModelInfo, answer_characters: i
     return RequestUsage(input_tokens, output_tokens, cost_usd=cost, priced=cost > 0, source="estimated")
 
 
-def _characters(
+def characters_of(
     blocks: Iterable[TextBlock | ImageBlock | ReasoningBlock | ToolCallBlock | ToolResultBlock],
 ) -> int:
+    """Return the size of what a message holds, an image counted as the text of as many tokens."""
     total = 0
     for block in blocks:
         match block:
@@ -46,7 +47,7 @@ def _characters(
             case ToolCallBlock():
                 total += len(block.name) + len(block.arguments)
             case ToolResultBlock():
-                total += _characters(block.content)
+                total += characters_of(block.content)
             case ImageBlock():
-                total += _TOKENS_PER_IMAGE * _CHARACTERS_PER_TOKEN
+                total += _TOKENS_PER_IMAGE * CHARACTERS_PER_TOKEN
     return total

@@ -6,46 +6,49 @@ It knows the model only as a `ModelGateway` and the workspace only as a `Sandbox
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import TypeVar
 
 from .builtin_tools import ToolWorkspace
 from .change_ledger import ChangeLedger
+from .compaction import Compaction, compacted
 from .cut_usage import estimated_usage
-from .errors import LimitExceededError, TurnError
+from .errors import IncompleteResultError, LimitExceededError, RuncellError, TurnError, message_of
 from .events import (
+    CompactionEvent,
     FinishEvent,
-    ReasoningEvent,
+    RepairEvent,
     RequestFinishedEvent,
     RequestStartedEvent,
-    RetryEvent,
     RunEvent,
     RunStartedEvent,
     TextEvent,
     ToolCallEvent,
-    ToolInputEvent,
     ToolResultEvent,
 )
 from .files import ChangedFile, NormalizedFile
 from .gateway import (
-    FinishDelta,
+    ContextOverflowError,
     ModelDelta,
     ModelGateway,
     ModelInfo,
     ModelRequest,
-    ReasoningDelta,
     RetryDelta,
-    TextDelta,
     ThinkingLevel,
-    ToolArgumentsDelta,
     ToolCallDelta,
 )
 from .limits import RunLimits
-from .message_log import AssistantBlock, MessageLog, parse_arguments
-from .messages import ReasoningBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from .message_log import MessageLog, parse_arguments, valid_log
+from .messages import Message, TextBlock, ToolCallBlock, ToolResultBlock
+from .outcome import ToolOutcome
+from .response import HIDDEN_TOOLS, Response
+from .submission import SUBMIT_RESULT, Submission
 from .tool_runner import FinishedCall, RunIdentity, ToolRunner
 from .usage import RequestUsage, RunUsage
+
+E = TypeVar("E", bound=RuncellError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class EngineSetup:
         files: Written before the first request.
         workspace: The sandbox with its watch.
         tools: What the model may call.
+        submission: What a structured run is after; None for a plain one.
+        max_repairs: Turns that a structured run may add.
         gateway: What answers.
         model: Its name for the gateway.
         info: What is known of it.
@@ -65,7 +70,7 @@ class EngineSetup:
         limits: Of the run.
         thinking_level: None when not to be sent.
         names: Of the run.
-        log: The conversation before this run; extended by it.
+        log: The conversation before this run.
     """
 
     prompt: str
@@ -73,6 +78,8 @@ class EngineSetup:
     files: Sequence[NormalizedFile]
     workspace: ToolWorkspace
     tools: ToolRunner
+    submission: Submission | None
+    max_repairs: int
     gateway: ModelGateway
     model: str
     info: ModelInfo
@@ -81,29 +88,6 @@ class EngineSetup:
     thinking_level: ThinkingLevel | None
     names: RunIdentity
     log: MessageLog
-
-
-@dataclass(slots=True)
-class _Response:
-    """One response while it arrives."""
-
-    blocks: list[AssistantBlock] = field(default_factory=list)
-    calls: list[ToolCallBlock] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-    ids: dict[str, str] = field(default_factory=dict)
-    characters: int = 0
-    begun: bool = False
-    finish: FinishDelta | None = None
-
-    def close_text(self) -> None:
-        """Turn the pieces of text or reasoning so far into blocks."""
-        if self.reasoning:
-            self.blocks.append(ReasoningBlock(text="".join(self.reasoning)))
-            self.reasoning.clear()
-        if self.text:
-            self.blocks.append(TextBlock(text="".join(self.text)))
-            self.text.clear()
 
 
 class Engine:
@@ -116,8 +100,11 @@ class Engine:
 
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
+        self._log = setup.log
         self._ledger = ChangeLedger(setup.workspace.sandbox)
         self._texts: list[str] = []
+        self._own_errors: list[RuncellError] = []
+        self._turns = 0
         self._requests = 0
         self._deadline: float | None = None
         self.usage = RunUsage()
@@ -133,73 +120,131 @@ class Engine:
         """The files created or modified so far."""
         return self._ledger.files
 
-    async def events(self) -> AsyncIterator[RunEvent]:
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, this run included."""
+        return self._log.messages
+
+    @property
+    def accepted(self) -> bool:
+        """Whether a structured run has its result: whatever comes after does not take it away."""
+        return self._setup.submission is not None and self._setup.submission.accepted
+
+    def made(self, error: BaseException) -> bool:
+        """Return whether an error is this run's own; everything else is foreign, also of the same class."""
+        return any(own is error for own in self._own_errors)
+
+    async def events(self) -> AsyncGenerator[RunEvent, None]:
         """Run, and yield what happens.
 
         Raises:
             LimitExceededError: A limit is reached.
+            IncompleteResultError: The repairs are used up and no valid result was handed in.
             TurnError: The model's stream was cut.
             Exception: What the gateway or the sandbox raised, as it is.
         """
-        setup, seconds = self._setup, self._setup.limits.max_seconds
-        setup.limits.refuse_unpriced(setup.info)
+        self._stop_at(self._setup.limits.unpriced(self._setup.info))
+        seconds = self._setup.limits.max_seconds
         try:
             async with asyncio.timeout(seconds) as clock:
                 self._deadline = clock.when()
-                async for event in self._turn():
+                async for event in self._run():
                     yield event
         except TimeoutError as error:
             if not clock.expired():
                 raise
-            raise LimitExceededError(
-                f"The run reached its limit max_seconds={seconds!r}.", cause=error
-            ) from error
+            message = f"The run reached its limit max_seconds={seconds!r}."
+            raise self._own(LimitExceededError(message, cause=error)) from error
 
-    async def _turn(self) -> AsyncIterator[RunEvent]:
-        setup = self._setup
+    async def _run(self) -> AsyncIterator[RunEvent]:
+        setup, submission = self._setup, self._setup.submission
         yield RunStartedEvent(setup.names.run_id, setup.names.session_id, setup.info, setup.prompt)
         for file in setup.files:
             await setup.workspace.sandbox.write_file(file.path, file.data)
         await setup.workspace.watch.baseline()
-        setup.log.add_user([TextBlock(text=setup.prompt_sent)])
-        while True:
-            response = _Response()
-            async for event in self._request(response):
+        self._log.add_user([TextBlock(text=setup.prompt_sent)])
+        async for event in self._turn():
+            yield event
+        if submission is None:
+            return
+        for attempt in range(1, setup.max_repairs + 1):
+            if submission.accepted:
+                return
+            yield RepairEvent(attempt, submission.problem)
+            self._log.add_user([TextBlock(text=submission.repair_prompt)])
+            async for event in self._turn():
                 yield event
-            async for event in self._answer_calls(response):
-                yield event
-            if not response.calls:
-                break
-        yield FinishEvent(setup.names.session_id, self.finish_reason)
+        if not submission.accepted:
+            tried = f"max_repairs={setup.max_repairs}"
+            raise self._own(IncompleteResultError(f"No valid result ({tried}). {submission.problem}"))
 
-    async def _request(self, response: _Response) -> AsyncIterator[RunEvent]:
-        self._setup.limits.check(self.usage, self._requests)
+    async def _turn(self) -> AsyncIterator[RunEvent]:
+        self._turns += 1
+        submission = self._setup.submission
+        if submission is not None:
+            submission.begin_turn()
+        while True:
+            exchange = _Exchange(Response(self._log))
+            async for event in self._ask(exchange):
+                yield event
+            async for event in self._answer_calls(exchange):
+                yield event
+            if self.accepted:
+                self.finish_reason = "stop"
+                break
+            if not exchange.response.calls:
+                break
+        yield FinishEvent(self._setup.names.session_id, self.finish_reason)
+
+    async def _ask(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+        """Send the conversation; when it does not fit, make it shorter once and send it again."""
+        try:
+            async for event in self._request(exchange):
+                yield event
+            return
+        except ContextOverflowError as error:
+            shorter = None if exchange.response.begun else self._compacted()
+            if shorter is None:
+                raise
+            reason = message_of(error)
+        self._log = valid_log(shorter.messages)
+        yield CompactionEvent(shorter.shortened, shorter.removed, reason)
+        exchange.response = Response(self._log)
+        async for event in self._request(exchange):
+            yield event
+
+    def _compacted(self) -> Compaction | None:
+        return compacted(self._log.messages, self._setup.info, turns=self._turns)
+
+    async def _request(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+        self._stop_at(self._setup.limits.exceeded(self.usage, self._requests))
         self._requests += 1
-        request = self._model_request()
+        request, response = self._model_request(), exchange.response
         yield RequestStartedEvent(self._requests)
         try:
-            async for event in self._stream(request, response):
+            async for event in self._stream(request, exchange):
                 yield event
-            if response.finish is None:
-                name = self._setup.info.name
-                raise TurnError(f"The answer of {name} was cut: its stream ended without a finish reason.")
+            self._check_end(response)
         except (Exception, asyncio.CancelledError):
             if response.begun:
                 yield self._spent("cut", self._usage_of(request, response))
             raise
         response.close_text()
-        self.finish_reason = response.finish.reason or "unknown"
-        yield self._spent(self.finish_reason, response.finish.usage)
+        # A response that was cut because its result is in ended with that call.
+        self.finish_reason = (response.finish.reason or "unknown") if response.finish else "tool-calls"
+        yield self._spent(self.finish_reason, self._usage_of(request, response))
 
-    async def _stream(self, request: ModelRequest, response: _Response) -> AsyncIterator[RunEvent]:
+    async def _stream(self, request: ModelRequest, exchange: _Exchange) -> AsyncIterator[RunEvent]:
         stall = self._setup.limits.stall_seconds
         deltas = self._setup.gateway.stream(request)
         try:
             async with asyncio.timeout(stall) as silence:
                 async for delta in deltas:
-                    event = self._take(response, delta)
+                    event = self._taken(exchange.response, delta)
                     if event is not None:
                         yield event
+                    if isinstance(delta, ToolCallDelta) and await self._judged(exchange, silence):
+                        return
                     if stall is not None:
                         pause = delta.delay if isinstance(delta, RetryDelta) else 0.0
                         silence.reschedule(asyncio.get_running_loop().time() + stall + pause)
@@ -208,84 +253,99 @@ class Engine:
                 raise
             name = self._setup.info.name
             message = f"{name} said nothing for {stall:g} s (limit stall_seconds); the request was given up."
-            raise LimitExceededError(message, cause=error) from error
+            raise self._own(LimitExceededError(message, cause=error)) from error
         finally:
-            await _close(deltas)
+            await self._close(deltas)
+
+    def _taken(self, response: Response, delta: ModelDelta) -> RunEvent | None:
+        try:
+            event = response.take(delta)
+        except TurnError as error:
+            self._own(error)
+            raise
+        if isinstance(event, TextEvent):
+            self._texts.append(event.text)
+        return event
+
+    async def _judged(self, exchange: _Exchange, silence: asyncio.Timeout) -> bool:
+        """Judge the last call if it hands in a result, and return whether the response is over by it.
+
+        It is judged as it arrives, so that nothing after it starts and the request can be cut. Calls
+        that stand before it in the response were asked for first: they run before it is accepted.
+        """
+        submission, call = self._setup.submission, exchange.response.calls[-1]
+        if submission is None or call.name != SUBMIT_RESULT:
+            return False
+        silence.reschedule(None)  # what takes its time now is the validator, not the model
+        exchange.judged[call.id] = await submission.judge(call)
+        submission.accepted = submission.valid and not exchange.waiting
+        return submission.valid
+
+    async def _close(self, deltas: AsyncIterator[ModelDelta]) -> None:
+        """End a gateway's stream, so that its connection is closed now and not when it is collected."""
+        close = getattr(deltas, "aclose", None)
+        if close is None:
+            return
+        if not self.accepted:
+            await close()
+            return
+        with suppress(Exception, asyncio.CancelledError):  # too late to take the result away
+            await close()
+
+    def _check_end(self, response: Response) -> None:
+        submission = self._setup.submission
+        if submission is not None and submission.valid:
+            return
+        name = self._setup.info.name
+        if response.error is not None:
+            cause = response.error.error
+            raise self._own(TurnError(message_of(cause), cause=cause))
+        if response.finish is None:
+            message = f"The answer of {name} was cut: its stream ended without a finish reason."
+            raise self._own(TurnError(message))
 
     def _model_request(self) -> ModelRequest:
         setup = self._setup
+        hidden = () if setup.submission is None else (setup.submission.spec,)
         return ModelRequest(
             model=setup.model,
             system=setup.system,
-            messages=setup.log.messages,
-            tools=setup.tools.specs,
+            messages=self._log.messages,
+            tools=(*setup.tools.specs, *hidden),
             thinking_level=setup.thinking_level,
             patience=None if self._deadline is None else self._deadline - asyncio.get_running_loop().time(),
         )
 
-    def _take(self, response: _Response, delta: ModelDelta) -> RunEvent | None:
-        if isinstance(delta, RetryDelta):
-            return RetryEvent(delta.attempt, delta.delay, delta.reason)
-        response.begun = True
-        match delta:
-            case TextDelta(text):
-                if response.reasoning:
-                    response.close_text()
-                response.text.append(text)
-                response.characters += len(text)
-                self._texts.append(text)
-                return TextEvent(text) if text else None
-            case ReasoningDelta(text, provider):
-                return _take_reasoning(response, text, provider)
-            case ToolArgumentsDelta(call_id, name, text):
-                response.characters += len(text)
-                return ToolInputEvent(self._reserved_id(response, call_id), name, text)
-            case ToolCallDelta():
-                self._take_call(response, delta)
-            case FinishDelta():
-                if not isinstance(delta.usage, RequestUsage):
-                    raise TurnError(f"The gateway's FinishDelta needs a RequestUsage, got {delta.usage!r}.")
-                response.finish = delta
-            case _:
-                raise TurnError(f"The gateway yielded {delta!r}; it may yield only the deltas of ModelDelta.")
-        return None
-
-    def _take_call(self, response: _Response, delta: ToolCallDelta) -> None:
-        response.close_text()
-        unique = self._reserved_id(response, delta.id)
-        del response.ids[delta.id]  # the same id again is another call
-        # A call without arguments comes as an empty string from some providers.
-        call = ToolCallBlock(id=unique, name=delta.name, arguments=delta.arguments.strip() or "{}")
-        response.blocks.append(call)
-        response.calls.append(call)
-
-    def _reserved_id(self, response: _Response, given: str) -> str:
-        if given not in response.ids:
-            response.ids[given] = self._setup.log.reserve_id(given)
-        return response.ids[given]
-
-    def _usage_of(self, request: ModelRequest, response: _Response) -> RequestUsage:
-        """Return the usage of a cut request: told before the cut, or an estimate."""
-        if response.finish is not None:
-            return response.finish.usage
+    def _usage_of(self, request: ModelRequest, response: Response) -> RequestUsage:
+        """Return the usage as the provider counted it, or an estimate for a request that was cut before."""
+        if response.usage is not None:
+            return response.usage
         return estimated_usage(request, self._setup.info, response.characters)
 
     def _spent(self, reason: str, usage: RequestUsage) -> RequestFinishedEvent:
         self.usage = self.usage.plus(usage)
         return RequestFinishedEvent(self._requests, reason, usage, self.usage)
 
-    async def _answer_calls(self, response: _Response) -> AsyncIterator[RunEvent]:
-        results: dict[str, ToolResultBlock] = {}
-        for group in self._setup.tools.groups(response.calls):
+    async def _answer_calls(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+        judged = exchange.judged
+        results = {
+            call.id: _result_block(call, judged[call.id])
+            for call in exchange.response.calls
+            if call.id in judged
+        }
+        for group in self._setup.tools.groups(exchange.waiting):
             for call in group:
-                if call.name:
+                if _is_shown(call):
                     yield ToolCallEvent(call.id, call.name, _shown_input(call.arguments))
             async with aclosing(self._setup.tools.run_group(group)) as done:
                 async for finished in done:
-                    results[finished.call.id] = _result_block(finished)
+                    results[finished.call.id] = _result_block(finished.call, finished.outcome)
                     async for event in self._told(finished):
                         yield event
-        self._setup.log.add_response(response.blocks, list(results.values()))
+        self._log.add_response(exchange.response.blocks, list(results.values()))
+        submission = self._setup.submission
+        if submission is not None and submission.valid:
+            submission.accepted = True
 
     async def _told(self, finished: FinishedCall) -> AsyncIterator[RunEvent]:
         call, outcome = finished.call, finished.outcome
@@ -293,38 +353,43 @@ class Engine:
             event = await self._ledger.record(change, call.id)
             if event is not None:
                 yield event
-        if call.name:
+        if _is_shown(call):
             yield ToolResultEvent(
                 call.id, call.name, outcome.output, outcome.is_error, finished.duration, outcome.exit_code
             )
 
+    def _stop_at(self, error: LimitExceededError | None) -> None:
+        if error is not None:
+            raise self._own(error)
 
-async def _close(deltas: AsyncIterator[ModelDelta]) -> None:
-    """End a gateway's stream, so that its connection is closed now and not when it is collected."""
-    close = getattr(deltas, "aclose", None)
-    if close is not None:
-        await close()
+    def _own(self, error: E) -> E:
+        self._own_errors.append(error)
+        return error
 
 
-def _take_reasoning(response: _Response, text: str, provider: dict[str, object] | None) -> RunEvent | None:
-    if response.text:
-        response.close_text()
-    response.reasoning.append(text)
-    response.characters += len(text)
-    if provider is not None:
-        block = ReasoningBlock(text="".join(response.reasoning), provider=provider)
-        response.reasoning.clear()
-        response.blocks.append(block)
-    return ReasoningEvent(text) if text else None
+class _Exchange:
+    """A response and what was judged of it while it arrived."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+        self.judged: dict[str, ToolOutcome] = {}
+
+    @property
+    def waiting(self) -> list[ToolCallBlock]:
+        """The calls that are still to be run."""
+        return [call for call in self.response.calls if call.id not in self.judged]
+
+
+def _is_shown(call: ToolCallBlock) -> bool:
+    return bool(call.name) and call.name not in HIDDEN_TOOLS
 
 
 def _shown_input(arguments: str) -> object:
     value = parse_arguments(arguments)
-    return value if isinstance(value, dict) else arguments
+    return arguments if value is None and arguments.strip() != "null" else value
 
 
-def _result_block(finished: FinishedCall) -> ToolResultBlock:
-    outcome = finished.outcome
+def _result_block(call: ToolCallBlock, outcome: ToolOutcome) -> ToolResultBlock:
     return ToolResultBlock(
-        call_id=finished.call.id, name=finished.call.name, content=outcome.content, is_error=outcome.is_error
+        call_id=call.id, name=call.name, content=outcome.content, is_error=outcome.is_error
     )

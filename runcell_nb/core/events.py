@@ -161,8 +161,8 @@ class CompactionEvent:
     """The conversation did not fit the model's context window, was made shorter and is sent again.
 
     Attributes:
-        shortened: Tool results whose text was cut or left out.
-        removed: Earlier messages that were left out.
+        shortened: Messages of which something was cut or left out, results of tools first.
+        removed: Messages that were left out whole.
         reason: What the model's provider said.
     """
 

@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,28 +31,42 @@ async def call_foreign(function: Callable[..., Any], *args: Any, **kwargs: Any) 
         ToolFailure: The function raised; the message has the class and the text.
         asyncio.CancelledError: The calling task was cancelled. A sync function then goes on by itself.
     """
-    if inspect.iscoroutinefunction(function):
-        return await _awaited(function(*args, **kwargs))
-    value, error = await _in_thread(lambda: function(*args, **kwargs))
+    value, error = await settled(function, *args, **kwargs)
     if error is not None:
         raise _failure(error)
-    return await _awaited(value) if inspect.isawaitable(value) else value
+    return value
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
+async def settled(
+    function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> tuple[Any, BaseException | None]:
+    """Call a function as `call_foreign` does and return its value and what it raised.
+
+    Raises:
+        asyncio.CancelledError: The calling task was cancelled. A sync function then goes on by itself.
+    """
+    if inspect.iscoroutinefunction(function):
+        value = function(*args, **kwargs)
+    else:
+        value, error = await _in_thread(lambda: function(*args, **kwargs))
+        if error is not None or not inspect.isawaitable(value):
+            return value, error
     try:
-        return await awaitable
-    except ToolFailure:
-        raise
+        return await value, None
     except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
+        if is_cancelled():
             raise
-        raise _failure(error) from error
+        return None, error
     except GeneratorExit:
         raise
     except BaseException as error:
-        raise _failure(error) from error
+        return None, error
+
+
+def is_cancelled() -> bool:
+    """Return whether somebody has asked to cancel the current task, delivered or not."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _in_thread(call: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:

@@ -7,7 +7,7 @@ between requests. Retries before the first delta are its own; it tells them as `
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from .messages import Message
@@ -33,16 +33,8 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCredentials:
-    """Key and base URL for one provider, handed over explicitly; never shown in a repr."""
-
-    api_key: str | None = field(default=None, repr=False)
-    base_url: str | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model.
+    """One request to a model. It holds no key: where keys come from is the gateway's own affair.
 
     Attributes:
         model: The model's name as the gateway knows it (the provider included).
@@ -50,7 +42,6 @@ class ModelRequest:
         messages: The conversation, valid by `message_log.valid_log`, ending with a user or tool message.
         tools: What the model may call, in a stable order.
         thinking_level: None when it is not to be sent at all.
-        credentials: Explicit key and base URL; None lets the gateway use its own rule.
         patience: Seconds the run has left for waiting between retries; None for no limit.
     """
 
@@ -59,7 +50,6 @@ class ModelRequest:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     thinking_level: ThinkingLevel | None = None
-    credentials: ModelCredentials | None = None
     patience: float | None = None
 
 
@@ -102,6 +92,24 @@ class ToolCallDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageDelta:
+    """What the request has used so far, by the provider's own count; it counts when the rest is cut."""
+
+    usage: RequestUsage
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDelta:
+    """Something went wrong; the rest of the stream is read all the same, and the first error counts.
+
+    Attributes:
+        error: Any object; the run fails with it as the cause, unless a valid result was handed in.
+    """
+
+    error: object
+
+
+@dataclass(frozen=True, slots=True)
 class RetryDelta:
     """The request failed before its first delta and is tried again after `delay` seconds."""
 
@@ -123,7 +131,16 @@ class FinishDelta:
     usage: RequestUsage
 
 
-ModelDelta = TextDelta | ReasoningDelta | ToolArgumentsDelta | ToolCallDelta | RetryDelta | FinishDelta
+ModelDelta = (
+    TextDelta
+    | ReasoningDelta
+    | ToolArgumentsDelta
+    | ToolCallDelta
+    | UsageDelta
+    | ErrorDelta
+    | RetryDelta
+    | FinishDelta
+)
 """What a gateway yields."""
 
 

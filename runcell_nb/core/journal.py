@@ -10,12 +10,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from .message_log import valid_log
-from .messages import Message
+from .messages import ImageBlock, Message, TextBlock, ToolMessage, ToolResultBlock, UserMessage
+from .tool_content import is_image
 
 ENGINE = "runcell-nb"
 
 _MAX_JOURNAL_BYTES = 256 * 1024 * 1024
 """A journal that unpacks to more is somebody's bomb, not a conversation."""
+
+UNREADABLE_IMAGE = "(an image that could not be read)"
+"""Stands where a journal that somebody edited has an image that is none."""
 
 _GZIP = 31
 _messages: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
@@ -30,7 +34,7 @@ def journal_of(messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def journal_from(continuation: Any) -> tuple[Message, ...] | None:
-    """Return the log of a continuation; None when it is another engine's or malformed."""
+    """Return the log of a continuation; None when it is another engine's, malformed or empty."""
     if not isinstance(continuation, Mapping) or continuation.get("engine") != ENGINE:
         return None
     packed = continuation.get("journalGz")
@@ -41,6 +45,28 @@ def journal_from(continuation: Any) -> tuple[Message, ...] | None:
         text = unpacker.decompress(base64.b64decode(packed, validate=True), _MAX_JOURNAL_BYTES)
         if not unpacker.eof:
             return None
-        return valid_log(_messages.validate_json(text)).messages
+        return valid_log(map(_with_true_images, _messages.validate_json(text))).messages or None
     except (ValueError, zlib.error):
         return None
+
+
+def _with_true_images(message: Message) -> Message:
+    """Look at images where they come from outside, and only there: it takes a while with large ones."""
+    if isinstance(message, UserMessage):
+        return UserMessage(content=_shown(message.content))
+    if isinstance(message, ToolMessage):
+        return ToolMessage(content=tuple(map(_true_result, message.content)))
+    return message
+
+
+def _true_result(result: ToolResultBlock) -> ToolResultBlock:
+    return result.model_copy(update={"content": _shown(result.content)})
+
+
+def _shown(content: Sequence[TextBlock | ImageBlock]) -> tuple[TextBlock | ImageBlock, ...]:
+    return tuple(
+        block
+        if isinstance(block, TextBlock) or is_image(block.data, block.media_type)
+        else TextBlock(text=UNREADABLE_IMAGE)
+        for block in content
+    )

@@ -43,12 +43,8 @@ class RunLimits:
             elif field.name in _WHOLE and not isinstance(value, int | None):
                 raise InvalidOptionError(f"limits.{field.name} must be a whole number, got {value!r}.")
 
-    def refuse_unpriced(self, model: ModelInfo) -> None:
-        """Refuse a cost limit that could never be checked.
-
-        Raises:
-            LimitExceededError: The model has no price and `allow_unpriced` is not set.
-        """
+    def unpriced(self, model: ModelInfo) -> LimitExceededError | None:
+        """Return the error for a cost limit that could never be checked: no price, no `allow_unpriced`."""
         if (
             self.max_cost_usd is None
             or self.allow_unpriced
@@ -56,21 +52,18 @@ class RunLimits:
             or model.input_price
             or model.output_price
         ):
-            return
-        raise LimitExceededError(
+            return None
+        return LimitExceededError(
             f"max_cost_usd={self.max_cost_usd!r} cannot be kept: {model.name} has no known price. "
             "Pass allow_unpriced=True to run it without a cost limit."
         )
 
-    def check(self, usage: RunUsage, requests: int) -> None:
-        """Check before a request.
+    def exceeded(self, usage: RunUsage, requests: int) -> LimitExceededError | None:
+        """Return the error for a limit that is reached, which the message names; asked before each request.
 
         Args:
             usage: Of the run so far.
             requests: Made so far.
-
-        Raises:
-            LimitExceededError: A limit is reached; the message names it.
         """
         for name, used in (
             ("max_requests", requests),
@@ -79,7 +72,8 @@ class RunLimits:
         ):
             limit = getattr(self, name)
             if limit is not None and used >= limit:
-                raise LimitExceededError(f"The run reached its limit {name}={limit!r} (used {used:g}).")
+                return LimitExceededError(f"The run reached its limit {name}={limit!r} (used {used:g}).")
+        return None
 
 
 def _is_positive(value: object) -> bool:

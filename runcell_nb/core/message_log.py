@@ -9,11 +9,12 @@ is alone, and users and models take turns.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .jsontext import scrub
+from .jsontext import plain, scrub, scrub_json, scrubbed
 from .messages import (
     AssistantMessage,
     ImageBlock,
@@ -32,8 +33,13 @@ INTERRUPTED = "interrupted by the user"
 INVALID_ARGUMENTS = "_invalid_arguments"
 """Key under which arguments that are no JSON object are kept as text."""
 
-_FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
+MAX_CALLS = 128
+"""Calls of one message: what OpenAI takes. A response with more of them is told as several messages."""
+
+_FORBIDDEN_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_FORBIDDEN_IN_ID = re.compile(r"[^A-Za-z0-9-]+")  # two underscores in an id mean something to litellm
 _MAX_NAME = 64
+_MAX_ID = 40  # OpenAI's limit; Anthropic has none
 
 AssistantBlock = TextBlock | ReasoningBlock | ToolCallBlock
 
@@ -52,11 +58,11 @@ class MessageLog:
 
     def reserve_id(self, wanted: str) -> str:
         """Return an id for a call that is unique in this log: the wanted one if it can be."""
-        base = _FORBIDDEN_IN_ID.sub("_", wanted)[: _MAX_NAME - 8] or "call"
-        unique, count = base, 1
+        unique = base = _FORBIDDEN_IN_ID.sub("_", wanted)[:_MAX_ID] or "call"
+        count = 1
         while unique in self._ids:
             count = max(count + 1, len(self._ids))
-            unique = f"{base}_{count}"
+            unique = f"{base[: _MAX_ID - 12].rstrip('_')}_{count}"
         self._ids.add(unique)
         return unique
 
@@ -81,13 +87,13 @@ class MessageLog:
         kept = tuple(block for block in map(_clean_block, blocks) if block is not None)
         if all(isinstance(block, ReasoningBlock) for block in kept):
             kept = (*kept, TextBlock(text="(no answer)"))
-        self._append_assistant(AssistantMessage(content=kept))
-        calls = [block for block in kept if isinstance(block, ToolCallBlock)]
-        if calls:
-            by_id = {result.call_id: result for result in results}
-            self._messages.append(
-                ToolMessage(content=tuple(_result(call, by_id.get(call.id)) for call in calls))
-            )
+        by_id = {result.call_id: result for result in results}
+        for portion in _portions(kept):
+            message = AssistantMessage(content=portion)
+            self._append_assistant(message)
+            if message.calls:
+                answers = tuple(_result(call, by_id.get(call.id)) for call in message.calls)
+                self._messages.append(ToolMessage(content=answers))
 
     def _append_assistant(self, message: AssistantMessage) -> None:
         last = self._messages[-1]
@@ -144,6 +150,18 @@ def _add_pending(
     return [result for rest in open_results.values() for result in rest]
 
 
+def _portions(blocks: Sequence[AssistantBlock]) -> Iterator[tuple[AssistantBlock, ...]]:
+    """Split a response into messages of at most `MAX_CALLS` calls."""
+    start, calls = 0, 0
+    for position, block in enumerate(blocks):
+        if isinstance(block, ToolCallBlock):
+            if calls == MAX_CALLS:
+                yield tuple(blocks[start:position])
+                start, calls = position, 0
+            calls += 1
+    yield tuple(blocks[start:])
+
+
 def _filled(content: Iterable[TextBlock | ImageBlock]) -> tuple[TextBlock | ImageBlock, ...]:
     return tuple(
         TextBlock(text=scrub(block.text)) if isinstance(block, TextBlock) else block
@@ -156,9 +174,19 @@ def _clean_block(block: AssistantBlock) -> AssistantBlock | None:
     if isinstance(block, TextBlock):
         return TextBlock(text=scrub(block.text)) if block.text.strip() else None
     if isinstance(block, ReasoningBlock):
-        keep = block.text.strip() or block.provider
-        return ReasoningBlock(text=scrub(block.text), provider=block.provider) if keep else None
+        provider = _storable(block.provider)
+        keep = block.text.strip() or provider
+        return ReasoningBlock(text=scrub(block.text), provider=provider) if keep else None
     return ToolCallBlock(id=block.id, name=_safe_name(block.name), arguments=_object_text(block.arguments))
+
+
+def _storable(provider: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a provider's data as JSON; None when a gateway gave something that has no such form."""
+    try:
+        data = plain(scrubbed(provider))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def _result(call: ToolCallBlock, result: ToolResultBlock | None) -> ToolResultBlock:
@@ -171,23 +199,27 @@ def _result(call: ToolCallBlock, result: ToolResultBlock | None) -> ToolResultBl
 
 
 def _safe_name(name: str) -> str:
-    return _FORBIDDEN_IN_ID.sub("_", name)[:_MAX_NAME] or "unknown"
+    return _FORBIDDEN_IN_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
 
 
 def _object_text(arguments: str) -> str:
     """Return arguments that are a JSON object as they are, everything else kept as text inside one."""
     if isinstance(parse_arguments(arguments), dict):
-        return scrub(arguments)
+        return scrub_json(arguments)
     return json.dumps({INVALID_ARGUMENTS: scrub(arguments)}, ensure_ascii=False)
 
 
 def parse_arguments(arguments: str) -> Any:
-    """Return the JSON value of a call's arguments; None when the text is not JSON."""
+    """Return the JSON value of a call's arguments; None when the text is not JSON, or a number too big."""
     try:
-        return json.loads(arguments, parse_constant=_refuse_constant)
+        return json.loads(arguments, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
+def _finite(text: str) -> float:
+    """Read a number; what Python reads as infinite would leave as `Infinity`, which is not JSON."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a number of JSON")
+    return number

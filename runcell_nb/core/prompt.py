@@ -12,12 +12,13 @@ _WORKSPACE = (
 )
 
 
-def system_prompt(own: str | None, sandbox: Sandbox) -> str:
+def system_prompt(own: str | None, sandbox: Sandbox, task: str | None = None) -> str:
     """Return the system prompt of a run.
 
     Args:
         own: The agent's `system_prompt` option, put first.
         sandbox: The run's workspace, whose shell may have something to say.
+        task: What this kind of run demands; None for nothing.
     """
-    parts = [own, _WORKSPACE, sandbox.shell_notes]
+    parts = [own, _WORKSPACE, sandbox.shell_notes, task]
     return "\n\n".join(part for part in parts if part)

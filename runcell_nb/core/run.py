@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from .callbacks import CallbackDispatcher
 from .engine import Engine
 from .errors import IncompleteResultError, InvalidOptionError, RuncellError, TurnError, message_of
-from .events import ErrorEvent, FileChangeEvent, RunEvent, TextEvent
+from .events import ErrorEvent, FileChangeEvent, FinishEvent, RunEvent, TextEvent
 from .result import RunResult
 
 T = TypeVar("T")
@@ -144,8 +144,11 @@ class AgentRun(Generic[T]):
         session = await self._opened()
         self._callbacks = session.callbacks
         try:
-            async for event in session.engine.events():
-                self._publish(event)
+            async with aclosing(session.engine.events()) as events:
+                async for event in events:
+                    self._publish(event)
+                    if self._cancelled and not (session.engine.accepted or isinstance(event, FinishEvent)):
+                        await _deliver_cancellation()
             return session.complete(session.engine)
         except BaseException as error:
             raised = self._failure(error, session.engine)
@@ -156,18 +159,28 @@ class AgentRun(Generic[T]):
             await self._settle(session)
 
     async def _opened(self) -> Session:
-        with suppress(asyncio.CancelledError):
-            return await self._open()
-        if not self._cancelled:
-            raise asyncio.CancelledError
+        """Open the session; a cancellation meanwhile outranks whatever it made others raise."""
+        session = None
+        try:
+            session = await self._open()
+        except (Exception, asyncio.CancelledError):
+            if not self._cancelled:
+                raise
+        if session is not None and not self._cancelled:
+            return session
+        if session is not None:  # somebody swallowed the cancellation
+            await self._settle(session)
         raise TurnError(message_of(self._reason), cause=self._reason)
 
     def _failure(self, error: BaseException, engine: Engine) -> BaseException:
-        """Tell the failure as an event and return what is to be raised."""
+        """Tell the failure as an event and return what is to be raised.
+
+        The caller's cancellation outranks whatever it made others raise (FACTS 11.4, 11.5).
+        """
         stopped = isinstance(error, asyncio.CancelledError)
-        if stopped and self._cancelled:
+        if self._cancelled:
             raised: RuncellError = TurnError(message_of(self._reason), cause=self._reason)
-        elif isinstance(error, (TurnError, IncompleteResultError)) and error.usage is None:
+        elif isinstance(error, (TurnError, IncompleteResultError)) and engine.made(error):
             raised = error
         else:
             raised = TurnError(message_of(error), cause=error)
@@ -191,6 +204,12 @@ class AgentRun(Generic[T]):
             await session.callbacks.join()
         with suppress(Exception):
             await session.close()
+
+
+async def _deliver_cancellation() -> None:
+    """End a cancelled run also where what it waited for has swallowed the cancellation."""
+    await asyncio.sleep(0)  # where asyncio delivers it
+    raise asyncio.CancelledError
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

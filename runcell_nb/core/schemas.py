@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from .errors import InvalidOptionError
+from .errors import InvalidOptionError, message_of
+from .foreign_call import settled
 
 
 class SchemaIssues(ValueError):
@@ -43,6 +44,10 @@ def value_schema(schema: Any, option: str) -> ValueSchema:
     """
     if isinstance(schema, TypeAdapter):
         return _of_adapter(schema)
+    if schema is None or isinstance(schema, (str, bytes, bool, int, float, BaseModel)):
+        raise InvalidOptionError(
+            f"{option} must be a pydantic model, a type, a JSON Schema dict or a validator, got {schema!r}."
+        )
     if isinstance(schema, Mapping):
         return _of_json_schema(dict(schema), option)
     if inspect.isfunction(schema) or inspect.ismethod(schema) or inspect.isbuiltin(schema):
@@ -73,8 +78,7 @@ def _of_adapter(adapter: TypeAdapter[Any]) -> ValueSchema:
         try:
             return adapter.validate_json(text)
         except ValidationError as error:
-            found = error.errors(include_url=False, include_context=False, include_input=False)
-            raise SchemaIssues(issues_text((issue["loc"], issue["msg"]) for issue in found)) from error
+            raise _issues_of(error) from error
 
     try:
         described = adapter.json_schema(by_alias=True)
@@ -86,6 +90,8 @@ def _of_adapter(adapter: TypeAdapter[Any]) -> ValueSchema:
 def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     kind = validator_for(schema)
     try:
@@ -94,11 +100,14 @@ def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
         raise InvalidOptionError(
             f"{option} is not a valid JSON Schema: {error.message}", cause=error
         ) from error
-    checker = kind(schema)
+    checker = kind(schema, registry=Registry())  # an empty one: left alone it would ask the network
 
     async def validate(text: str) -> Any:
         value = _loads(text)
-        found = sorted(checker.iter_errors(value), key=lambda issue: list(map(str, issue.path)))
+        try:
+            found = sorted(checker.iter_errors(value), key=lambda issue: list(map(str, issue.path)))
+        except Unresolvable as error:
+            raise SchemaIssues(f"the schema refers to {error.ref!r}, which it does not hold") from error
         if found:
             raise SchemaIssues(issues_text((issue.path, issue.message) for issue in found))
         return value
@@ -108,15 +117,21 @@ def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
 
 def _of_validator(check: Callable[[Any], Any]) -> ValueSchema:
     async def validate(text: str) -> Any:
-        try:
-            value = check(_loads(text))
-            return await value if inspect.isawaitable(value) else value
-        except SchemaIssues:
-            raise
-        except ValueError as error:
-            raise SchemaIssues(str(error) or "invalid value") from error
+        value, error = await settled(check, _loads(text))
+        if isinstance(error, ValidationError):
+            raise _issues_of(error) from error
+        if isinstance(error, ValueError):
+            raise SchemaIssues(message_of(error)) from error
+        if error is not None:
+            raise SchemaIssues(f"{type(error).__name__}: {message_of(error)}") from error
+        return value
 
     return ValueSchema({}, validate)
+
+
+def _issues_of(error: ValidationError) -> SchemaIssues:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return SchemaIssues(issues_text((issue["loc"], issue["msg"]) for issue in found))
 
 
 def _loads(text: str) -> Any:

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from .errors import InvalidOptionError
 from .journal import journal_from, journal_of
-from .jsontext import compact_json, plain
+from .jsontext import compact_json, plain, scrub, scrubbed
 from .messages import Message
 
 VERSION = 1
@@ -126,16 +126,18 @@ class Thread:
         """Add one successful run.
 
         Args:
-            prompt: As given, untrimmed.
+            prompt: As given, untrimmed; only lone surrogates are replaced, which no file takes.
             text: What the agent said.
             log: The engine's log, this run included.
-            data: The structured result.
+            data: The structured result; it has a JSON form.
             has_data: Whether there is one.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        kept = copy.deepcopy(plain(data)) if has_data else None
-        self._messages.append(ThreadMessage("user", prompt, created_at=now))
-        self._messages.append(ThreadMessage("agent", text, kept, now, has_data))
+        kept = scrubbed(plain(data)) if has_data else None
+        self._messages += [
+            ThreadMessage("user", scrub(prompt), created_at=now),
+            ThreadMessage("agent", scrub(text), kept, now, has_data),
+        ]
         self._log, self._foreign = tuple(log), None
 
 
@@ -151,8 +153,11 @@ def create_thread(id: str | None = None) -> Thread:
 def thread_from_dict(state: object) -> Thread:
     """Return the thread that `to_dict` described.
 
+    Args:
+        state: As from `to_dict`, perhaps through JSON. `created_at` is taken for `createdAt`.
+
     Raises:
-        InvalidOptionError: Another version, no id, or a malformed message.
+        InvalidOptionError: Another version, no id, a malformed message, or something that is no JSON.
     """
     if not isinstance(state, Mapping):
         raise InvalidOptionError(
@@ -169,7 +174,7 @@ def thread_from_dict(state: object) -> Thread:
         )
     thread = Thread(state["id"])
     thread._messages = [_message_from(index, entry) for index, entry in enumerate(entries)]
-    continuation = copy.deepcopy(state.get("continuation"))
+    continuation = _json_of(state.get("continuation"), "The continuation of a thread")
     thread._log = journal_from(continuation)
     thread._foreign = continuation if thread._log is None else None
     return thread
@@ -216,6 +221,13 @@ def _message_from(index: int, entry: Any) -> ThreadMessage:
             f"Thread message {index} needs role 'user' or 'agent', content and createdAt as text."
         )
     has_data = "data" in entry and entry["role"] == "agent"
-    return ThreadMessage(
-        entry["role"], entry["content"], copy.deepcopy(entry.get("data")), str(created), has_data
-    )
+    data = _json_of(entry["data"], f"Thread message {index}: data") if has_data else None
+    return ThreadMessage(entry["role"], scrub(entry["content"]), data, str(created), has_data)
+
+
+def _json_of(value: Any, what: str) -> Any:
+    """Return a copy of plain JSON data, without lone surrogates."""
+    try:
+        return scrubbed(plain(value))
+    except (ValueError, RecursionError) as error:
+        raise InvalidOptionError(f"{what} must be plain JSON values: {error}.", cause=error) from error

@@ -97,6 +97,12 @@ def is_tool_content(value: object) -> bool:
         return False
 
 
+def is_image(data: str, media_type: str) -> bool:
+    """Tell whether a part holds an image that providers take: its format, base64 and size."""
+    part = {"type": "image", "data": data, "mediaType": media_type}
+    return is_tool_content({"type": TOOL_CONTENT_TYPE, "version": 1, "content": [part]})
+
+
 def _is_envelope(value: object) -> bool:
     if not isinstance(value, Mapping) or value.get("type") != TOOL_CONTENT_TYPE:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 UsageSource = Literal["provider", "estimated", "local", "replayed"]
@@ -39,6 +39,24 @@ class RequestUsage:
     def total_tokens(self) -> int:
         """The sum of the four buckets."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+def sound(usage: RequestUsage) -> RequestUsage:
+    """Return figures that can be added up: what is no count or no finite amount is 0 (FACTS 9.5)."""
+    cost = usage.cost_usd
+    is_amount = type(cost) in (int, float) and math.isfinite(cost) and cost >= 0
+    return replace(
+        usage,
+        input_tokens=_sound_count(usage.input_tokens),
+        output_tokens=_sound_count(usage.output_tokens),
+        cache_read_tokens=_sound_count(usage.cache_read_tokens),
+        cache_write_tokens=_sound_count(usage.cache_write_tokens),
+        cost_usd=cost if is_amount else 0.0,
+    )
+
+
+def _sound_count(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

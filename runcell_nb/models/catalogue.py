@@ -29,6 +29,10 @@ _CHAT_MODES = frozenset({"chat", "responses", "completion"})
 # litellm names some providers by product line where its calls want the plain name.
 _PLAIN_NAMES = {"bedrock_converse": "bedrock", "cohere_chat": "cohere", "ai21_chat": "ai21"}
 
+# Of litellm's two names for these only the second speaks the chat API. The first of Ollama writes tools into
+# the prompt; that of AI21 sends models that litellm does not list, and the key, to OpenAI's address.
+_CHAT_PROVIDERS = {"ollama": "ollama_chat", "ai21": "ai21_chat"}
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -139,10 +143,10 @@ def find(
     """
     entry = resolve(model, entries)
     if entry is not None and is_provider(entry.provider):
-        return Target(entry.provider, entry.id, entry.info, entry.key)
+        return Target(_chat_provider(entry.provider), entry.id, entry.info, entry.key)
     provider, _, name = model.partition("/")
     if name and is_provider(provider) and (_is_open(provider, name, entries) or has_base_url(provider)):
-        return Target(provider, name)
+        return Target(_chat_provider(provider), name)
     raise unknown_model(model, entries)
 
 
@@ -163,6 +167,10 @@ def _entry(key: str, info: Mapping[str, Any]) -> Entry:
     provider = "vertex_ai" if provider.startswith("vertex_ai-") else _PLAIN_NAMES.get(provider, provider)
     model_id = key.removeprefix(f"{provider}/")
     return Entry(provider, model_id, model_id, key, info)
+
+
+def _chat_provider(provider: str) -> str:
+    return _CHAT_PROVIDERS.get(provider, provider)
 
 
 def _is_open(provider: str, model_id: str, entries: Sequence[Entry]) -> bool:

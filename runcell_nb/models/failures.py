@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from .overflow import is_overflow
 from .providers import Access, is_loopback
 from .redact import redact
-from .request_error import ModelRequestError
+from .request_error import ModelRequestError, PromptTooLongError
 from .retry import RETRYABLE_STATUS, retry_after
 
 _LONGEST_DETAIL = 300
@@ -22,7 +24,12 @@ _HINT = re.compile(
     re.DOTALL,
 )
 _NOT_REACHED = re.compile(r"Connection error|Cannot connect|Name or service|getaddrinfo|Connect call failed")
-_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low", re.IGNORECASE)
+_NOT_INSTALLED = re.compile(r"No module named '(\w+)")
+_QUOTA = re.compile(
+    r"insufficient_quota|billing_hard_limit|credit balance is too low|quotaId\W+\w*PerDay", re.IGNORECASE
+)
+_RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Gemini's, in the body
+_CODE = re.compile(r"\bcode\W+(5\d\d)\b")
 
 _MEANINGS = {
     400: "the request was not accepted",
@@ -38,7 +45,9 @@ _MEANINGS = {
 }
 
 
-def failure_of(error: BaseException, model: str, access: Access, begun: bool) -> ModelRequestError:
+def failure_of(
+    error: BaseException, model: str, access: Access, begun: bool, told: bool = False
+) -> ModelRequestError:
     """Return the error to raise for one of litellm's.
 
     Args:
@@ -46,28 +55,44 @@ def failure_of(error: BaseException, model: str, access: Access, begun: bool) ->
         model: `provider/id`, for the message.
         access: How the provider was reached; its key is removed from every text.
         begun: Whether the response had begun, so that the provider had been reached.
+        told: Whether deltas of it were passed on, after which it cannot be that the request was too long.
     """
     cause = getattr(error, "original_exception", None) or error
-    status = _status(cause)
-    raw = f"{_text(error)} {getattr(cause, 'body', '')}"
+    body = getattr(cause, "body", None)
+    raw = f"{_text(error)} {body or ''}"
     quota = bool(_QUOTA.search(raw))
-    pause = next(
-        (seconds for seconds in map(retry_after, _headers(error, cause)) if seconds is not None), None
-    )
-    detail = _detail(_text(cause), [access.api_key or ""])
+    pause = _pause(raw, error, cause)
+    # LM Studio's errors are a bare string, which litellm leaves out of its own text.
+    detail = _detail(body if isinstance(body, str) and body else _text(cause), [access.api_key or ""])
     reached = begun or not _NOT_REACHED.search(detail)
-    status = status if reached else None  # litellm gives 500 to an address where nobody answers
-    head = _head(status, model, quota, begun, reached)
-    advice = _advice(status, access, quota, reached)
+    status = _status(cause, raw) if reached else None  # litellm gives 500 to an address where nobody answers
     said = f" ({detail})" if detail else ""
+    if not quota and not told and (is_overflow(raw, status) or _is_overflow_by_litellm(error)):
+        return _too_long(model, status, said, detail)
+    head = _head(status, model, quota, begun, reached)
+    advice = _advice(status, access, quota, reached, detail)
     wait = f"; it asks to wait {pause:g} s" if pause and not quota else ""
     return ModelRequestError(
         f"{head}{said}{wait}. {advice}",
         status=status,
         retry_after=pause,
-        retryable=not quota and (status is None or status in RETRYABLE_STATUS),
+        retryable=not quota and _may_pass(status, detail),
         detail=detail,
     )
+
+
+def _too_long(model: str, status: int | None, said: str, detail: str) -> PromptTooLongError:
+    answered = f", which answered {status}" if status else ""
+    return PromptTooLongError(
+        f"The conversation is too long for {model!r}{answered}{said}. "
+        "Start a new thread, or use a model with a larger context window.",
+        status=status,
+        detail=detail,
+    )
+
+
+def _is_overflow_by_litellm(error: BaseException) -> bool:
+    return type(error).__name__ == "ContextWindowExceededError"
 
 
 def broken_stream(model: str, what: str) -> ModelRequestError:
@@ -90,7 +115,11 @@ def _head(status: int | None, model: str, quota: bool, begun: bool, reached: boo
     return f"{model!r} answered {status}, {meaning}"
 
 
-def _advice(status: int | None, access: Access, quota: bool, reached: bool) -> str:
+def _may_pass(status: int | None, detail: str) -> bool:
+    return status in RETRYABLE_STATUS if status else not _NOT_INSTALLED.search(detail)
+
+
+def _advice(status: int | None, access: Access, quota: bool, reached: bool, detail: str) -> str:
     if quota or status == 402:
         return "Check the billing of the account, or use another model."
     if status in (401, 403):
@@ -100,17 +129,31 @@ def _advice(status: int | None, access: Access, quota: bool, reached: bool) -> s
     if not reached:
         local = is_loopback(access.base_url)
         return "Check that the server runs." if local else "Check the network and the base URL."
+    absent = _NOT_INSTALLED.search(detail) if status is None else None
+    if absent:
+        return f"Its provider needs the package that has the module {absent[1]!r}: install it."
     if status is None or status in RETRYABLE_STATUS:
         return "Run it again a little later, or use another model."
     return "Change the request, or use another model."
 
 
-def _status(error: BaseException) -> int | None:
-    """Return the HTTP status; litellm gives 500 to what never had one."""
+def _status(error: BaseException, raw: str) -> int | None:
+    """Return the HTTP status; litellm gives 500 to what never had one, and to every one above it."""
     if type(error).__name__ in ("APIConnectionError", "MidStreamFallbackError"):
         return None
     status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and 400 <= status < 600 else None
+    if not isinstance(status, int) or not 400 <= status < 600:
+        return None
+    code = _CODE.search(raw) if status == 500 else None
+    return int(code[1]) if code else status
+
+
+def _pause(raw: str, *errors: BaseException) -> float | None:
+    """Return the seconds that the provider asks to wait, in a header or in the body."""
+    asked = (retry_after(headers) for headers in _headers(*errors))
+    pause = next((seconds for seconds in asked if seconds is not None), None)
+    delay = _RETRY_DELAY.search(raw) if pause is None else None
+    return float(delay[1]) if delay else pause
 
 
 def _headers(*errors: BaseException) -> Iterator[Mapping[str, str]]:
@@ -133,20 +176,27 @@ def _detail(text: str, secrets: Iterable[str]) -> str:
 
     Keys go while the text is still whole: of a key that the cut runs through, a part would stay.
     """
-    text = _HINT.sub("", _PREFIX.sub("", text)).strip()
-    start = text.find("{")
-    if start >= 0:
-        text = _message_in(text[start:].rstrip("'\". ")) or text
-    text = " ".join(redact(text, secrets).split()).rstrip(".")
+    text = _plain(_HINT.sub("", _PREFIX.sub("", text)).strip())
+    text = " ".join(redact(_message_in(text) or text, secrets).split()).rstrip(".")
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
+
+
+def _plain(text: str) -> str:
+    """Return the text of a body that litellm printed as Python prints bytes."""
+    if not text.startswith(("b'", 'b"')):
+        return text
+    try:
+        return str(ast.literal_eval(text).decode())
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _message_in(text: str) -> str | None:
     """Return the message in a JSON error body, or None."""
     try:
-        body: Any = json.loads(text)
+        body: Any = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
     except ValueError:
         return None
-    error = body.get("error", body) if isinstance(body, dict) else None
+    error = body.get("error", body)
     message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) and message else None

@@ -16,6 +16,8 @@ from runcell_nb.core.gateway import (
     ToolCallDelta,
 )
 
+from .litellm_wire import CALL_SIGNATURE, TEXT_SIGNATURE
+
 
 @dataclass(slots=True)
 class _OpenCall:
@@ -104,6 +106,7 @@ class ChunkReader:
                 self._add(piece, deltas)
         if deltas:
             self.has_content = True
+        deltas.extend(self._text_signature(delta))
         return deltas
 
     def close(self) -> list[ModelDelta]:
@@ -118,6 +121,18 @@ class ChunkReader:
             return [ReasoningDelta(text, {"provider": self._provider, "block": signed})]
         return [ReasoningDelta(text)] if text else []
 
+    def _text_signature(self, delta: Any) -> list[ModelDelta]:
+        """Return what signs the text; litellm lists the signatures of the calls among them too."""
+        fields = getattr(delta, "provider_specific_fields", None) or {}
+        of_calls = [_call_signature(piece) for piece in delta.tool_calls or ()]
+        found = [one for one in fields.get("thought_signatures") or () if one not in of_calls]
+        return [self._signature(TEXT_SIGNATURE, found[-1])] if found else []
+
+    def _signature(self, kind: str, signature: str) -> ReasoningDelta:
+        return ReasoningDelta(
+            "", {"provider": self._provider, "block": {"type": kind, "signature": signature}}
+        )
+
     def _add(self, piece: Any, deltas: list[ModelDelta]) -> None:
         """Put a piece to its call, which is a new one by index, id or a whole call before it."""
         name, text = piece.function.name or "", _text(piece.function.arguments)
@@ -129,6 +144,9 @@ class ChunkReader:
             call = _OpenCall(piece.index or 0)
             self._open.append(call)
             self.has_content = True
+            signature = _call_signature(piece)
+            if signature:  # its own call is the next one to be told
+                deltas.append(self._signature(CALL_SIGNATURE, signature))
         call.add(piece.id, name, text)
         if call.may_be_told:
             deltas.append(ToolArgumentsDelta(call.id, call.name, text))
@@ -159,6 +177,11 @@ class ChunkReader:
 
 def _finished(call: _OpenCall) -> ToolCallDelta:
     return ToolCallDelta(call.id, call.name, call.arguments)
+
+
+def _call_signature(piece: Any) -> str | None:
+    fields = getattr(piece, "provider_specific_fields", None) or {}
+    return fields.get("thought_signature") or None
 
 
 def _text(arguments: object) -> str:

@@ -1,7 +1,8 @@
 """HTTP connections of litellm, closed with the event loop that they belong to.
 
 litellm keeps a client for each loop and never closes it, so every `asyncio.run` would leave open sockets
-behind. For Anthropic it has one client for all loops, whose connections break when a second loop uses it.
+behind. For Anthropic and Gemini it has one client for all loops, whose connections break when a second loop
+uses it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import weakref
 from collections.abc import AsyncGenerator
 from typing import Any
 
-_SHARES_ONE_CLIENT = frozenset({"anthropic"})
+_SHARES_ONE_CLIENT = frozenset({"anthropic", "gemini", "vertex_ai"})
 _ROUNDS_TO_CLOSE_SOCKETS = 3
 
 _open: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any, None]]] = (

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import Future
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Any
 
+from runcell_nb.core.credentials import CredentialPlan
 from runcell_nb.core.gateway import ModelDelta, ModelInfo, ModelRequest
 
 from .catalogue import Entry, Target, find, litellm_entries
+from .credential_sources import CredentialSource, EnvSource, source_of
 from .litellm_import import load, preload
 from .litellm_response import Response
+from .local_servers import with_names
 from .prices import price
-from .providers import access_to, base_url_of, is_local
+from .providers import is_local
+from .request_error import ModelRequestError
 
 
 class LiteLLMGateway:
-    """Answers requests with any model that litellm reaches: `provider/id`, or an id of its catalogue."""
+    """Answers requests with any model that litellm reaches: `provider/id`, or an id of its catalogue.
 
-    def __init__(self) -> None:
-        self._entries: tuple[Entry, ...] = ()
-        self._catalogue_size = -1
+    Args:
+        credentials: Where keys come from; the environment by default.
+    """
+
+    def __init__(self, credentials: CredentialSource | None = None) -> None:
+        self._credentials: CredentialSource = credentials or EnvSource()
 
     def preload(self) -> Future[Any]:
         """Start importing litellm in the background, so that the first request need not wait for it."""
@@ -43,30 +50,33 @@ class LiteLLMGateway:
             ModelRequestError: The provider or the network failed.
         """
         litellm = await load()
-        base_url = request.credentials.base_url if request.credentials else None
-        target = self._find(litellm, request.model, base_url)
-        response = Response(
-            litellm, request, target, access_to(target.provider, request.credentials, os.environ)
-        )
+        target = self._find(litellm, request.model)
+        access = await self._credentials.access(target.provider)
+        response = Response(litellm, request, target, access)
+        failure = None
         try:
             async with aclosing(response.deltas()) as deltas:
                 async for delta in deltas:
                     yield delta
+        except ModelRequestError as error:
+            failure = error
         finally:
             await response.close()
+        if failure is not None:
+            raise await with_names(failure, target, access)
 
     async def describe(self, name: str) -> ModelInfo:
-        """Describe a model, and check that the environment has its key.
+        """Describe a model, and check that its key is there.
 
         Args:
             name: `provider/id` or an id of the catalogue.
 
         Raises:
             InvalidOptionError: The model is unknown: `Unknown model "…"` and up to five likely ones.
-            CredentialError: Its provider needs a key and none is set.
+            CredentialError: Its provider needs a key and there is none.
         """
-        target = self._find(await load(), name, None)
-        access = access_to(target.provider, None, os.environ)
+        target = self._find(await load(), name)
+        access = await self._credentials.access(target.provider)
         info = target.info
         return ModelInfo(
             name=target.qualified,
@@ -75,20 +85,32 @@ class LiteLLMGateway:
             output_price=price(info, "output_cost_per_token"),
             supports_images=info.get("supports_vision"),
             supports_thinking=info.get("supports_reasoning"),
-            local=is_local(target.provider, access.base_url),
+            local=is_local(target.provider, access.base_url, target.id),
             note=_retirement(info),
         )
 
-    def _find(self, litellm: Any, model: str, base_url: str | None) -> Target:
-        if self._catalogue_size != len(litellm.model_cost):  # users can register models
-            self._entries = litellm_entries(litellm.model_cost)
-            self._catalogue_size = len(litellm.model_cost)
+    def _find(self, litellm: Any, model: str) -> Target:
         return find(
             model,
-            self._entries,
+            _catalogue(litellm, len(litellm.model_cost)),
             lambda provider: _is_provider(litellm, provider),
-            lambda provider: bool(base_url or base_url_of(provider, os.environ)),
+            self._credentials.has_base_url,
         )
+
+
+def gateway_with(plan: CredentialPlan) -> LiteLLMGateway:
+    """Return a gateway that uses the keys of a plan.
+
+    Args:
+        plan: A checked `credentials` option.
+    """
+    return LiteLLMGateway(source_of(plan))
+
+
+@lru_cache(maxsize=1)
+def _catalogue(litellm: Any, size: int) -> tuple[Entry, ...]:
+    """Return the catalogue, one for all gateways; anew when its size says that a model was registered."""
+    return litellm_entries(litellm.model_cost)
 
 
 def _is_provider(litellm: Any, name: str) -> bool:

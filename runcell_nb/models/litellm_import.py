@@ -64,11 +64,21 @@ def _import(future: Future[Any]) -> None:
 
 
 def _quieten(module: Any) -> None:
-    """Stop what litellm does on the side: lines it prints (they can hold keys), tokenizers it downloads."""
+    """Stop what litellm does on the side: lines it prints (they can hold keys), tokenizers it downloads.
+
+    For each model of Ollama's it also asks a server about the model, several times a call and once of them
+    on the event loop, and not always the server of the call. All it would learn is that the price is 0.
+    """
     module.suppress_debug_info = True
     module.disable_hf_tokenizer_download = True
+    ollama = importlib.import_module("litellm.llms.ollama.common_utils")
+    ollama.OllamaModelInfo.get_model_info = _no_model_info
     if "LITELLM_LOG" not in os.environ:
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+
+
+def _no_model_info(*_: object, **__: object) -> None:
+    """Have nothing to tell, upon which litellm goes by its own table."""
 
 
 async def _warm_up(module: Any) -> None:

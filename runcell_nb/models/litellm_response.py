@@ -12,13 +12,15 @@ from runcell_nb.core.usage import RequestUsage, UsageSource
 
 from .catalogue import Target
 from .failures import broken_stream, failure_of
+from .gemini_stream import SPEAKS_GEMINI, GeminiEnding
 from .litellm_chunks import ChunkReader
 from .litellm_connections import http_arguments
-from .litellm_wire import reasoning_effort, wire_messages, wire_tools
+from .litellm_wire import wire_messages, wire_tools
 from .prices import request_usage
 from .providers import Access, is_local
 from .request_error import ModelRequestError
 from .retry import retrying
+from .thinking import thinking_arguments
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -43,6 +45,8 @@ class Response:
         self._access = access
         self._reader = ChunkReader(target.provider)
         self._stream: Any = None
+        self._gemini: GeminiEnding | None = None
+        self._begun = False
         self._ended = False
         self._retry: RetryDelta | None = None
 
@@ -67,7 +71,7 @@ class Response:
                 for delta in await self._read():
                     yield delta
         except Exception as error:
-            failure = self._failure(error)
+            failure = self._failure(error, told=bool(first))
         if failure is not None:  # raised in the handler, it would keep litellm's as its context
             raise failure
         for delta in self._reader.close():
@@ -84,6 +88,7 @@ class Response:
         """Open the stream and return its first deltas; none when it ended well without any."""
         try:
             self._stream = await self._litellm.acompletion(**await self._arguments())
+            self._gemini = GeminiEnding.of(self._stream)
             deltas: Sequence[ModelDelta] = ()
             while not deltas and not self._ended:
                 deltas = await self._read()
@@ -91,7 +96,7 @@ class Response:
         except Exception as error:
             failure = self._failure(error)
         await self.close()
-        self._reader, self._ended = ChunkReader(self._target.provider), False
+        self._reader, self._begun, self._ended = ChunkReader(self._target.provider), False, False
         raise failure
 
     async def _read(self) -> Sequence[ModelDelta]:
@@ -101,6 +106,7 @@ class Response:
         the first event loop that used it: that end is left out.
         """
         chunk = await anext(self._stream, None)
+        self._begun = True
         deltas = self._reader.read(chunk) if chunk is not None else ()
         if chunk is None or self._reader.complete:
             self._ended = True
@@ -109,9 +115,12 @@ class Response:
 
     def _check_end(self) -> None:
         """Refuse what is no answer: litellm makes up an ending where the provider sent none."""
-        reader, model = self._reader, self._target.qualified
-        if reader.finish_reason is None or not _provider_finished(self._stream):
+        reader, gemini, model = self._reader, self._gemini, self._target.qualified
+        finished = _provider_finished(self._stream) if gemini is None else gemini.reason is not None
+        if reader.finish_reason is None or not finished:
             raise broken_stream(model, "broke off before its end")
+        if gemini is not None and gemini.failed:
+            raise broken_stream(model, f"ended with {gemini.reason} instead of an answer")
         if not reader.has_content and not self._may_be_empty():
             raise broken_stream(model, "was empty")
 
@@ -130,10 +139,11 @@ class Response:
             and _visible_tokens(self._reader.usage) <= _MOST_TOKENS_OF_NOTHING
         )
 
-    def _failure(self, error: Exception) -> ModelRequestError:
+    def _failure(self, error: Exception, told: bool = False) -> ModelRequestError:
         if isinstance(error, ModelRequestError):
             return error
-        return failure_of(error, self._target.qualified, self._access, begun=self._stream is not None)
+        begun = self._begun or (self._stream is not None and self._target.provider not in SPEAKS_GEMINI)
+        return failure_of(error, self._target.qualified, self._access, begun, told)
 
     def _before_sleep(self, state: RetryCallState) -> None:
         reason = str(state.outcome.exception()) if state.outcome else ""
@@ -141,7 +151,7 @@ class Response:
 
     def _usage(self) -> RequestUsage:
         source: UsageSource = "provider" if _provider_counted(self._stream) else "estimated"
-        if is_local(self._target.provider, self._access.base_url):
+        if is_local(self._target.provider, self._access.base_url, self._target.id):
             source = "local"
         return request_usage(self._litellm, self._target, self._reader.usage, source)
 
@@ -150,10 +160,8 @@ class Response:
         import httpx
 
         request, target, access = self._request, self._target, self._access
-        effort = reasoning_effort(request.thinking_level, target.info, request.messages, target.provider)
         optional = {
             "tools": wire_tools(request.tools) or None,
-            "reasoning_effort": effort,
             "api_key": access.api_key,
             "api_base": access.base_url,
         }
@@ -167,6 +175,9 @@ class Response:
             "num_retries": 0,
             "drop_params": True,
             "no-log": True,
+            # litellm appends what signs a call of Gemini's to its id, too long for any other provider.
+            "thought_signature_in_tool_call_id": False,
+            **thinking_arguments(request.thinking_level, target, self._litellm.model_cost, request.messages),
             **await http_arguments(self._litellm, target.provider),
             **{name: value for name, value in optional.items() if value is not None},
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from runcell_nb.core.gateway import ThinkingLevel, ToolSpec
+from runcell_nb.core.gateway import ToolSpec
+from runcell_nb.core.jsontext import scrub, scrubbed
+from runcell_nb.core.message_log import parse_arguments
 from runcell_nb.core.messages import (
     AssistantMessage,
     ImageBlock,
@@ -18,7 +20,22 @@ from runcell_nb.core.messages import (
     UserMessage,
 )
 
-_TAKES_IMAGES_IN_RESULTS = frozenset({"anthropic"})
+from .gemini_stream import SPEAKS_GEMINI
+
+_TAKES_IMAGES_IN_RESULTS = frozenset({"anthropic", "gemini"})
+
+_SENDS_EQUAL_CALLS_ONCE = SPEAKS_GEMINI
+"""For whom litellm leaves out a call that is equal to another of its response, but not the result of it,
+and the older models refuse a result without a call."""
+
+_WANTS_THINKING_IN_PLACE = frozenset({"anthropic"})
+"""Who takes thinking between texts back only where it was; alone, litellm puts it before all text."""
+
+# Gemini signs a call or a text instead of its thinking and wants the signature back with it. It is kept as
+# the data of a reasoning block before the call, or beside the text.
+CALL_SIGNATURE = "call_signature"
+TEXT_SIGNATURE = "text_signature"
+
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -31,16 +48,18 @@ def wire_messages(system: str | None, messages: Sequence[Message], provider: str
         provider: Who gets it: decides where images of tool results go and whose reasoning goes back.
     """
     wire: list[dict[str, Any]] = []
+    left_out: frozenset[str] = frozenset()
     if system:
-        wire.append({"role": "system", "content": system})
+        wire.append({"role": "system", "content": scrub(system)})
     for message in messages:
         match message:
             case UserMessage():
                 wire.append({"role": "user", "content": _content(message.content)})
             case AssistantMessage():
-                wire.extend(_assistant(message, provider))
+                left_out = _repeated(message) if provider in _SENDS_EQUAL_CALLS_ONCE else frozenset()
+                wire.extend(_assistant(message, provider, left_out))
             case ToolMessage():
-                wire.extend(_tool_results(message, provider))
+                wire.extend(_tool_results(message, provider, left_out))
     return wire
 
 
@@ -54,42 +73,12 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
             "type": "function",
             "function": {
                 "name": tool.name,
-                "description": tool.description,
-                "parameters": {**_NO_PARAMETERS, **tool.parameters},
+                "description": scrub(tool.description),
+                "parameters": {**_NO_PARAMETERS, **scrubbed(tool.parameters)},
             },
         }
         for tool in tools
     ]
-
-
-def reasoning_effort(
-    level: ThinkingLevel | None, info: Mapping[str, Any], messages: Sequence[Message], provider: str
-) -> str | None:
-    """Return the effort to ask for, or None to send nothing.
-
-    Args:
-        level: What the run asks for.
-        info: litellm's data about the model; a model that is not known to think is asked for nothing.
-        messages: The conversation.
-        provider: Who gets it.
-    """
-    if level is None or not info.get("supports_reasoning") or not _may_think(messages, provider):
-        return None
-    if level == "off":
-        return "none" if info.get("supports_none_reasoning_effort") else None
-    if level == "minimal":
-        return "minimal" if info.get("supports_minimal_reasoning_effort") else "low"
-    if level == "xhigh":
-        return "xhigh" if info.get("supports_xhigh_reasoning_effort") else "high"
-    return level
-
-
-def _may_think(messages: Sequence[Message], provider: str) -> bool:
-    """Anthropic refuses to think on when the calls being answered came without signed thinking."""
-    if provider != "anthropic" or len(messages) < 2 or not isinstance(messages[-1], ToolMessage):
-        return True
-    asked = messages[-2]
-    return not isinstance(asked, AssistantMessage) or bool(_thinking_blocks(asked, provider))
 
 
 def _content(blocks: Sequence[TextBlock | ImageBlock]) -> str | list[dict[str, Any]]:
@@ -105,18 +94,52 @@ def _part(block: TextBlock | ImageBlock) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
 
 
-def _assistant(message: AssistantMessage, provider: str) -> Iterable[dict[str, Any]]:
+def _repeated(message: AssistantMessage) -> frozenset[str]:
+    """Return the ids of the calls that are equal to one before them in the same response."""
+    seen: list[tuple[str, Any]] = []
+    repeated = set()
+    for call in message.calls:
+        asked = (call.name, parse_arguments(call.arguments))
+        if asked in seen:
+            repeated.add(call.id)
+        seen.append(asked)
+    return frozenset(repeated)
+
+
+def _assistant(
+    message: AssistantMessage, provider: str, left_out: frozenset[str]
+) -> Iterable[dict[str, Any]]:
     """Yield the message, or nothing when it holds only what this provider does not take back."""
     text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
-    calls = [_call(block) for block in message.calls]
-    thinking = _thinking_blocks(message, provider)
+    wire: dict[str, Any] = {"role": "assistant", "content": text or None}
+    calls: list[dict[str, Any]] = []
+    thinking: list[dict[str, Any]] = []
+    in_order: list[dict[str, Any]] = []
+    signature: dict[str, Any] = {}
+    for block in message.content:
+        if isinstance(block, ToolCallBlock):
+            if block.id not in left_out:
+                calls.append(_call(block) | signature)
+            signature = {}
+        elif isinstance(block, TextBlock):
+            in_order.append(_part(block))
+        else:
+            own = own_block(block, provider)
+            if own.get("type") == CALL_SIGNATURE:
+                signature = {"provider_specific_fields": {"thought_signature": own["signature"]}}
+            elif own.get("type") == TEXT_SIGNATURE:
+                wire["provider_specific_fields"] = {"thought_signatures": [own["signature"]]}
+            elif own:
+                thinking.append(_with_text(own, block.text))
+                in_order.append(thinking[-1])
     if not (text or calls or thinking):
         return
-    wire: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
         wire["tool_calls"] = calls
     if thinking:
         wire["thinking_blocks"] = thinking
+        if provider in _WANTS_THINKING_IN_PLACE:
+            wire["content"] = in_order
     yield wire
 
 
@@ -128,26 +151,28 @@ def _call(block: ToolCallBlock) -> dict[str, Any]:
     }
 
 
-def _thinking_blocks(message: AssistantMessage, provider: str) -> list[dict[str, Any]]:
-    """Return the signed thinking that this provider wrote; nobody else's is readable to it."""
-    return [
-        _with_text(block.provider["block"], block.text)
-        for block in message.content
-        if isinstance(block, ReasoningBlock)
-        and block.provider is not None
-        and block.provider.get("provider") == provider
-        and isinstance(block.provider.get("block"), dict)
-    ]
+def own_block(block: ReasoningBlock, provider: str) -> dict[str, Any]:
+    """Return what this provider wrote and wants back, or nothing.
+
+    Nobody else's is readable to it, and it refuses what it has not signed, as in a journal that was edited.
+    """
+    written = block.provider or {}
+    own = written.get("block")
+    if written.get("provider") != provider or not isinstance(own, dict):
+        return {}
+    return own if own.get("signature") or own.get("data") else {}
 
 
 def _with_text(block: dict[str, Any], text: str) -> dict[str, Any]:
     return {**block, "thinking": text} if block.get("type") == "thinking" else block
 
 
-def _tool_results(message: ToolMessage, provider: str) -> Iterable[dict[str, Any]]:
+def _tool_results(message: ToolMessage, provider: str, left_out: frozenset[str]) -> Iterable[dict[str, Any]]:
     """Yield one tool message a result, then their images where tool messages take none."""
     images: list[dict[str, Any]] = []
     for result in message.content:
+        if result.call_id in left_out:
+            continue
         if provider in _TAKES_IMAGES_IN_RESULTS:
             yield _tool_message(result, _content(result.content) if result.content else "")
         else:

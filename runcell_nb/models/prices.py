@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runcell_nb.core.usage import RequestUsage, UsageSource
@@ -35,8 +35,12 @@ def request_usage(litellm: Any, target: Target, usage: Any, source: UsageSource)
 
 
 def price(info: Mapping[str, Any], field: str) -> float | None:
-    """Return a price of a catalogue entry in US dollars; a price of 0 is none, because many are unknown."""
-    value = info.get(field)
+    """Return a price of a catalogue entry in US dollars; a price of 0 is none, because many are unknown.
+
+    Of a price that depends on the length of the prompt it is that of a short one.
+    """
+    tiers: Sequence[Mapping[str, Any]] = info.get("tiered_pricing") or ({},)
+    value = info.get(field) or tiers[0].get(field)
     return float(value) if isinstance(value, (int, float)) and value > 0 else None
 
 

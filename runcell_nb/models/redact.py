@@ -12,6 +12,10 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 _SHORTEST_SECRET = 6
 """Shorter values would mask ordinary words; no provider's key is that short."""
 
+_SHORTEST_PART, _LONGEST_PART = 4, 200
+_ELISION = re.compile(r"\*{3,}|\u2022{3,}|\u2026|\.{3,}|REDACTED")
+"""Between the ends of a key that a provider shows. The word is litellm's, which may stop short of an end."""
+
 _BACKSLASHES = r"(?:\\|%(?:25){0,2}5[cC]|&\#(?:92|x5[cC]);){0,16}"
 """Some of them, bounded. Not possessive: Python 3.11.2, which Debian ships, matches those wrongly."""
 
@@ -41,9 +45,11 @@ def redact(text: str, secrets: Iterable[str] = (), environ: Mapping[str, str] | 
         secrets: Keys in use; they are found as they are and escaped for a URL, JSON, HTML or Python.
         environ: Where further keys may stand; `os.environ` by default.
     """
-    for secret in sorted({*secrets, *_secrets_of(environ)}, key=len, reverse=True):
-        if len(secret.replace("\\", "")) >= _SHORTEST_SECRET:
-            text = _any_spelling(secret).sub(_MASK, text)
+    known = sorted({*secrets, *_secrets_of(environ)}, key=len, reverse=True)
+    known = [secret for secret in known if len(secret.replace("\\", "")) >= _SHORTEST_SECRET]
+    for secret in known:
+        text = _any_spelling(secret).sub(_MASK, text)
+    text = _without_parts(text, known)
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
@@ -52,6 +58,28 @@ def redact(text: str, secrets: Iterable[str] = (), environ: Mapping[str, str] | 
 def _secrets_of(environ: Mapping[str, str] | None) -> list[str]:
     source = os.environ if environ is None else environ
     return [value.strip() for name, value in source.items() if _SECRET_VARIABLE.search(name.upper())]
+
+
+def _without_parts(text: str, secrets: list[str]) -> str:
+    """Return the text without the beginnings and ends of keys around an elision."""
+    kept, end = [], 0
+    for elision in _ELISION.finditer(text):
+        if elision.start() < end:
+            continue
+        before = text[max(end, elision.start() - _LONGEST_PART) : elision.start()]
+        after = text[elision.end() : elision.end() + _LONGEST_PART]
+        head = max((_overlap(before, secret) for secret in secrets), default=0)
+        tail = max((_overlap(secret, after) for secret in secrets), default=0)
+        if head or tail:
+            kept += [text[end : elision.start() - head], _MASK]
+            end = elision.end() + tail
+    return "".join([*kept, text[end:]])
+
+
+def _overlap(left: str, right: str) -> int:
+    """Return how many characters at the end of one text begin the other; 0 when too few to tell anything."""
+    lengths = range(min(len(left), len(right)), _SHORTEST_PART - 1, -1)
+    return next((length for length in lengths if left.endswith(right[:length])), 0)
 
 
 def _any_spelling(secret: str) -> re.Pattern[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from runcell_nb.core.gateway import ContextOverflowError
+
 
 class ModelRequestError(Exception):
     """A request to a model failed; the message is one sentence for a person, without secrets.
@@ -29,3 +31,7 @@ class ModelRequestError(Exception):
         self.retry_after = retry_after
         self.retryable = retryable
         self.detail = detail
+
+
+class PromptTooLongError(ModelRequestError, ContextOverflowError):
+    """The conversation does not fit the model's context window; the same request never will."""

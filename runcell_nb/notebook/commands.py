@@ -10,6 +10,8 @@ from typing import Any
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.models.defaults import DEFAULT_MODELS, DEMO_MODEL
+from runcell_nb.models.local_listings import LocalModel
+from runcell_nb.models.local_servers import LocalServer, find_local_servers
 
 from .cell_options import words_of
 from .session import NotebookSession
@@ -68,8 +70,21 @@ def _model(session: NotebookSession, arguments: list[str]) -> str:
         f"  {model} ({variable} is set)" for _, variable, model in DEFAULT_MODELS if os.environ.get(variable)
     ]
     demo = f"  {DEMO_MODEL} (offline, needs no key; not a language model)"
+    servers = run_blocking(lambda: find_local_servers(os.environ))
+    here = [f"  {_local_model(server, model)}" for server in servers for model in server.models]
+    local = ["on this machine:", *here] if here else []
     how = "Any provider/name that litellm knows works once its key is set, or give it by %%runcell --model."
-    return "\n".join([session.settings.answering.sentence, "ready to use:", *ready, demo, how])
+    return "\n".join([session.settings.answering.sentence, "ready to use:", *ready, demo, *local, how])
+
+
+def _local_model(server: LocalServer, model: LocalModel) -> str:
+    facts = [
+        server.kind,
+        f"{model.context_window:,} tokens" if model.context_window else "",
+        "not loaded" if model.loaded is False else "",
+        "cannot call tools" if model.calls_tools is False else "",
+    ]
+    return f"{model.name} ({', '.join(filter(None, facts))})"
 
 
 def _files(session: NotebookSession, arguments: list[str]) -> Any:

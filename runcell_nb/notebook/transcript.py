@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from .blocks import Block, CallBlock, DiffView, FileTotal, NoticeBlock, TextBlock, diff_view
 from .cost import CostTally
-from .shown_text import one_line, visible
+from .shown_text import count_text, one_line, visible
 from .tool_display import input_of, result_note, result_of, summary_of
 
 RunState = Literal["running", "done", "failed", "stopped"]
@@ -86,6 +86,7 @@ class Transcript:
             "tool-result": self._tool_result,
             "file-change": self._file_change,
             "retry": self._retry,
+            "compaction": self._compaction,
             "repair": self._repair,
             "finish": self._finish,
             "error": self._error,
@@ -254,6 +255,12 @@ class Transcript:
     def _retry(self, event: Mapping[str, Any]) -> None:
         reason = one_line(str(event["reason"]), 300)
         self._notice(f"Trying again in {event['delay']:.3g} s (attempt {event['attempt']}): {reason}")
+
+    def _compaction(self, event: Mapping[str, Any]) -> None:
+        shortened, removed = event["shortened"], event["removed"]
+        what = [f"{count_text(shortened, 'message')} shortened"] if shortened else []
+        what += [f"{count_text(removed, 'message')} left out"] if removed else []
+        self._notice(f"The conversation did not fit the model: {' and '.join(what)}, then sent again.")
 
     def _repair(self, event: Mapping[str, Any]) -> None:
         reason = one_line(str(event["reason"]), 300)

@@ -532,8 +532,8 @@ async def test_options_are_checked_by_the_result_and_nothing_is_asked():
 
 async def test_what_this_version_lacks_says_so():
     agent = create_agent(ScriptedModel(["x"]))
-    with pytest.raises(RuncellNotImplementedError, match="schema="):
-        await agent.run("x", schema=dict)
+    with pytest.raises(RuncellNotImplementedError, match="messages="):
+        await agent.run(messages=[{"role": "user", "content": "x"}])
 
 
 def test_results_are_frozen_and_show_themselves_escaped():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from runcell_nb.core.gateway import ModelCredentials, ModelDelta, ModelRequest, TextDelta, ToolSpec
+from runcell_nb.core.gateway import ModelDelta, ModelRequest, TextDelta, ToolSpec
 from runcell_nb.core.messages import Message, user_text
 from runcell_nb.models.litellm_gateway import LiteLLMGateway
+from runcell_nb.models.providers import Access, key_variables
 
 from .wire_servers import WireServer
 
@@ -23,12 +25,32 @@ WEATHER = ToolSpec(
 USAGE = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
 
 
+@dataclass(frozen=True, slots=True)
+class RequestTo(ModelRequest):
+    """A request that knows its server: the gateway for it has the canary key and that address."""
+
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryAt:
+    """A source of credentials with the canary key for every provider, at one address."""
+
+    base_url: str
+
+    async def access(self, provider: str) -> Access:
+        return Access(KEY, self.base_url, key_variables(provider)[0])
+
+    def has_base_url(self, provider: str) -> bool:
+        return True
+
+
 def request_to(model: str, *messages: Message, base_url: str | None = None, **more: Any) -> ModelRequest:
     """A request with the canary key to a server; with no address one that goes by the environment."""
-    credentials = ModelCredentials(KEY, base_url) if base_url else None
-    return ModelRequest(
-        model, "Be brief.", messages or (user_text("How is the weather?"),), credentials=credentials, **more
-    )
+    asked = messages or (user_text("How is the weather?"),)
+    if base_url is None:
+        return ModelRequest(model, "Be brief.", asked, **more)
+    return RequestTo(model, "Be brief.", asked, base_url=base_url, **more)
 
 
 def to(server: WireServer, model: str = MODELS["openai"], *messages: Any, **more: Any) -> ModelRequest:
@@ -39,7 +61,13 @@ def to(server: WireServer, model: str = MODELS["openai"], *messages: Any, **more
 
 async def deltas_of(request: ModelRequest) -> list[ModelDelta]:
     """Everything that the gateway yields."""
-    return [delta async for delta in LiteLLMGateway().stream(request)]
+    return [delta async for delta in stream_of(request)]
+
+
+def stream_of(request: ModelRequest) -> AsyncIterator[ModelDelta]:
+    """The stream of a gateway that has the key for the request."""
+    source = CanaryAt(request.base_url) if isinstance(request, RequestTo) else None
+    return LiteLLMGateway(source).stream(request)
 
 
 async def read_into(deltas: list[ModelDelta], stream: AsyncIterator[ModelDelta]) -> None:

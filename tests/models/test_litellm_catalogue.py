@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from runcell_nb.core.errors import CredentialError, InvalidOptionError
-from runcell_nb.core.gateway import ModelCredentials
 from runcell_nb.models.catalogue import Entry, litellm_entries, resolve, suggestions, unknown_model
 from runcell_nb.models.litellm_gateway import LiteLLMGateway
 from runcell_nb.models.prices import request_usage
-from runcell_nb.models.providers import access_to, is_local, key_variables, missing_key
+from runcell_nb.models.providers import env_access, is_local, key_variables, missing_key
 from tests.conformance import cases
 
 from .gateway_calls import KEY, deltas_of, request_to
@@ -61,7 +60,7 @@ async def test_an_unknown_model_names_likely_ones_and_prints_nothing(
     "name",
     [
         "openrouter/some/new-model",
-        "ollama/mine:7b",
+        "ollama_chat/mine:7b",
         "azure/my-deployment",
         "openai/ft:gpt-4o:org::1",
         "lm_studio/x",
@@ -101,38 +100,42 @@ def test_the_catalogue_puts_what_litellm_lists_bare_first(litellm: Any) -> None:
     assert {"mode": "embedding"}.items() & {("mode", entry.info["mode"]) for entry in entries} == set()
 
 
-def test_keys_come_from_the_environment_or_exactly_as_given() -> None:
-    environ = {"GOOGLE_API_KEY": KEY, "GEMINI_BASE_URL": "https://models.example.org"}
-    found = access_to("gemini", None, environ)
+def test_keys_come_from_the_environment() -> None:
+    environ = {"GOOGLE_API_KEY": f" {KEY}\n", "GEMINI_BASE_URL": "https://models.example.org"}
+    found = env_access("gemini", environ)
     assert (found.api_key, found.base_url, found.key_variable) == (
         KEY,
         environ["GEMINI_BASE_URL"],
-        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
     )
     assert KEY not in repr(found)
-    given = access_to("gemini", ModelCredentials("other"), environ)
-    assert (given.api_key, given.base_url) == ("other", None)
-    with pytest.raises(CredentialError, match="GEMINI_API_KEY"):
-        access_to("gemini", ModelCredentials(), environ)
-    with pytest.raises(CredentialError, match="GEMINI_API_KEY"):
-        access_to("gemini", None, {"GEMINI_API_KEY": ""})
+    assert env_access("vercel_ai_gateway", {"VERCEL_OIDC_TOKEN": KEY}).api_key == KEY
+    for empty in ("", " \n"):
+        with pytest.raises(CredentialError, match="GEMINI_API_KEY"):
+            env_access("gemini", {"GEMINI_API_KEY": empty})
 
 
-@pytest.mark.parametrize("provider", ["bedrock", "vertex_ai"])
-def test_cloud_credentials_are_read_by_litellm_in_env_mode_only(provider: str) -> None:
-    assert access_to(provider, None, {}).api_key is None
-    with pytest.raises(CredentialError):
-        access_to(provider, ModelCredentials(), {})
+@pytest.mark.parametrize(
+    ("provider", "variable"),
+    [
+        ("bedrock", "AWS_PROFILE"),
+        ("vertex_ai", "GOOGLE_APPLICATION_CREDENTIALS"),
+        ("anthropic", "ANTHROPIC_AUTH_TOKEN"),
+        ("huggingface", "HF_TOKEN"),
+        ("watsonx", "WATSONX_APIKEY"),
+    ],
+)
+def test_other_ways_to_sign_in_are_left_to_litellm(provider: str, variable: str) -> None:
+    assert env_access(provider, {variable: "x"}).api_key is None
 
 
 def test_no_key_is_needed_on_this_machine_and_none_is_taken_from_elsewhere() -> None:
-    for provider, base_url in [("ollama", None), ("openai", "http://localhost:1234/v1")]:
-        found = access_to(provider, ModelCredentials(None, base_url), {"OPENAI_API_KEY": KEY})
+    for provider, address in [("ollama", {}), ("groq", {"GROQ_BASE_URL": "http://localhost:1234/v1"})]:
+        found = env_access(provider, {"OPENAI_API_KEY": KEY, **address})
         assert found.api_key and found.api_key != KEY
-    assert is_local("ollama", None) and is_local("hosted_vllm", "http://[::1]:8000/v1")
-    assert not is_local("ollama", "https://models.example.org") and not is_local(
-        "openai", "http://localhost:1/v1"
-    )
+    assert is_local("ollama", None, "m") and is_local("hosted_vllm", "http://[::1]:8000/v1", "m")
+    assert not is_local("ollama", "https://models.example.org", "m")
+    assert not is_local("openai", "http://localhost:1/v1", "m")
 
 
 def test_the_missing_key_says_what_to_do() -> None:

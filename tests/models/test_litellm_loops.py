@@ -11,7 +11,7 @@ from pathlib import Path
 from runcell_nb.core.gateway import FinishDelta
 from runcell_nb.models.litellm_import import load, preload
 
-from .gateway_calls import MODELS, deltas_of, request_to
+from .gateway_calls import MODELS, deltas_of, request_to, stream_of
 from .wire_servers import WireServer, anthropic_stream, openai_stream
 
 ROOT = Path(__file__).parents[2]
@@ -58,8 +58,6 @@ async def both_formats() -> None:
 
 
 async def _uses(model: str, scripts: list[object]) -> None:
-    from runcell_nb.models.litellm_gateway import LiteLLMGateway
-
     async with WireServer(scripts) as server:
         request = request_to(model, base_url=server.url + ("/v1" if "gpt" in model else ""))
         assert isinstance((await deltas_of(request))[-1], FinishDelta)
@@ -67,7 +65,7 @@ async def _uses(model: str, scripts: list[object]) -> None:
             await deltas_of(request)
         except Exception as error:
             assert "401" in str(error)
-        stream = LiteLLMGateway().stream(request)
+        stream = stream_of(request)
         await anext(stream)
         await stream.aclose()
 

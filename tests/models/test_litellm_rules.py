@@ -1,11 +1,10 @@
-"""The small rules: messages, tools, effort, pauses, redaction."""
+"""The small rules: messages, tools, pauses, redaction."""
 
 from __future__ import annotations
 
 import html
 import json
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -21,7 +20,7 @@ from runcell_nb.core.messages import (
     user_text,
 )
 from runcell_nb.models.failures import failure_of
-from runcell_nb.models.litellm_wire import reasoning_effort, wire_messages, wire_tools
+from runcell_nb.models.litellm_wire import wire_messages, wire_tools
 from runcell_nb.models.providers import Access
 from runcell_nb.models.redact import redact
 from runcell_nb.models.retry import retry_after
@@ -68,40 +67,6 @@ def test_a_response_of_foreign_thinking_alone_is_left_out() -> None:
 def test_a_tool_without_parameters_still_has_an_object() -> None:
     (tool,) = wire_tools([ToolSpec("now", "Tell the time.", {})])
     assert tool["function"]["parameters"] == {"type": "object", "properties": {}}
-
-
-ALL_LEVELS = {f"supports_{level}_reasoning_effort": True for level in ("none", "minimal", "xhigh")}
-
-
-@pytest.mark.parametrize(
-    ("level", "info", "effort"),
-    [
-        (None, {"supports_reasoning": True}, None),
-        ("high", {}, None),
-        ("high", {"supports_reasoning": True}, "high"),
-        ("off", {"supports_reasoning": True}, None),
-        ("minimal", {"supports_reasoning": True}, "low"),
-        ("xhigh", {"supports_reasoning": True}, "high"),
-        ("off", {"supports_reasoning": True, **ALL_LEVELS}, "none"),
-        ("minimal", {"supports_reasoning": True, **ALL_LEVELS}, "minimal"),
-        ("xhigh", {"supports_reasoning": True, **ALL_LEVELS}, "xhigh"),
-    ],
-)
-def test_effort_by_what_the_model_knows(level: Any, info: dict[str, Any], effort: str | None) -> None:
-    assert reasoning_effort(level, info, (user_text("Hi."),), "openai") == effort
-
-
-def test_anthropic_is_not_asked_to_think_on_after_unsigned_calls() -> None:
-    info = {"supports_reasoning": True}
-    unsigned = (user_text("Hi."), AssistantMessage(content=(CALL,)), RESULT)
-    signed = (
-        user_text("Hi."),
-        AssistantMessage(content=(ReasoningBlock(text="Hm.", provider=SIGNED), CALL)),
-        RESULT,
-    )
-    assert reasoning_effort("high", info, unsigned, "anthropic") is None
-    assert reasoning_effort("high", info, signed, "anthropic") == "high"
-    assert reasoning_effort("high", info, unsigned, "openai") == "high"
 
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -191,6 +156,16 @@ def test_a_short_or_absent_key_masks_nothing_and_odd_ones_are_patterns_no_more_t
     assert redact(text, ["", "none", "\\" * 9, "......", "[xyz]]", "(((((((", "*******"], {}) == text
 
 
+@pytest.mark.parametrize("elision", ["***", "*****************", "…", "...", "••••", "REDACTED"])
+@pytest.mark.parametrize(("head", "tail"), [(8, 4), (4, 0), (0, 4), (12, 12), (30, 0)])
+def test_a_key_of_which_a_provider_shows_the_ends_is_removed(elision: str, head: int, tail: int) -> None:
+    shown = ODD_KEY[:head] + elision + (ODD_KEY[-tail:] if tail else "")
+    text = redact(
+        f'Incorrect key "{shown}" (see ... or *** for more…), and {shown}', [ODD_KEY, "another-key"], {}
+    )
+    assert text == 'Incorrect key "[key]" (see ... or *** for more…), and [key]'
+
+
 @pytest.mark.parametrize("body", ["{}", '{{"error": {{"message": "{}"}}}}', "litellm.BadRequestError: {}"])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_part_of_a_key_is_shown_wherever_the_cut_lies(spelling: str, body: str) -> None:
@@ -200,6 +175,13 @@ def test_no_part_of_a_key_is_shown_wherever_the_cut_lies(spelling: str, body: st
         error = failure_of(ValueError(text), "a/b", Access(key, None, "A_API_KEY"), begun=False)
         assert len(error.detail) <= 301
         assert not parts_of_key(str(error) + repr(vars(error)), key), text
+
+
+def test_a_package_that_is_not_installed_is_told_once() -> None:
+    error = failure_of(
+        ModuleNotFoundError("No module named 'google'"), "a/b", Access(None, None, "A_API_KEY"), False
+    )
+    assert "has the module 'google': install it" in str(error) and not error.retryable
 
 
 def test_keys_of_the_environment_are_removed_too() -> None:

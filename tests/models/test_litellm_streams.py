@@ -28,7 +28,6 @@ from runcell_nb.core.messages import (
     ToolResultBlock,
     user_text,
 )
-from runcell_nb.models.litellm_gateway import LiteLLMGateway
 from runcell_nb.models.request_error import ModelRequestError
 
 from .gateway_calls import (
@@ -41,6 +40,7 @@ from .gateway_calls import (
     parts_of_key,
     read_into,
     request_to,
+    stream_of,
     text_of,
     to,
 )
@@ -101,7 +101,7 @@ async def test_an_empty_answer_is_tried_again_then_an_error(reason: str) -> None
     async with WireServer([openai_stream(finish=reason, usage=USAGE)]) as server:
         deltas: list[ModelDelta] = []
         with pytest.raises(ModelRequestError, match="was empty"):
-            await read_into(deltas, LiteLLMGateway().stream(to(server, patience=1.2)))
+            await read_into(deltas, stream_of(to(server, patience=1.2)))
     assert of_type(deltas, RetryDelta)
 
 
@@ -189,7 +189,7 @@ async def test_an_error_in_the_middle_of_a_stream_is_told() -> None:
     async with WireServer([parts]) as server:
         deltas: list[ModelDelta] = []
         with pytest.raises(ModelRequestError, match="Busy") as caught:
-            await read_into(deltas, LiteLLMGateway().stream(to(server, MODELS["anthropic"])))
+            await read_into(deltas, stream_of(to(server, MODELS["anthropic"])))
     assert text_of(deltas) == "Hi, "
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
@@ -252,7 +252,7 @@ async def test_leaving_a_stream_closes_its_connection(model: str) -> None:
         anthropic_stream(block)[:3] if "claude" in model else openai_stream({"content": "Hi, "}, finish=None)
     )
     async with WireServer([[*begun, 60.0]]) as server:
-        stream = LiteLLMGateway().stream(to(server, model))
+        stream = stream_of(to(server, model))
         await anext(stream)
         await stream.aclose()
         await asyncio.wait_for(server.hung_up.wait(), 5)
@@ -270,7 +270,7 @@ async def test_cancelling_the_reader_closes_the_connection(begun: bool) -> None:
     parts = openai_stream({"content": "Hi, "}, finish=None) if begun else []
     async with WireServer([[*parts, 60.0]]) as server:
         deltas: list[ModelDelta] = []
-        task = asyncio.create_task(read_into(deltas, LiteLLMGateway().stream(to(server))))
+        task = asyncio.create_task(read_into(deltas, stream_of(to(server))))
         await until(lambda: deltas if begun else server.requests, task)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -282,7 +282,7 @@ async def test_cancelling_while_waiting_for_a_retry_ends_at_once() -> None:
     busy = (429, {"content-type": "application/json", "retry-after": "50"}, b'{"error": {"message": "Slow"}}')
     async with WireServer([busy]) as server:
         deltas: list[ModelDelta] = []
-        task = asyncio.create_task(read_into(deltas, LiteLLMGateway().stream(to(server))))
+        task = asyncio.create_task(read_into(deltas, stream_of(to(server))))
         await until(lambda: deltas, task)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -168,6 +168,30 @@ def anthropic_stream(
     return parts
 
 
+def gemini_chunk(
+    *parts: dict[str, Any], finish: str | None = None, usage: dict[str, Any] | None = None, **more: Any
+) -> bytes:
+    """One chunk of a response in Gemini's format, with the line ends that Gemini sends.
+
+    Args:
+        parts: Of the one candidate, which has no content without them.
+        finish: The finish reason; None before the end.
+        usage: The figures so far.
+        more: Further members of the chunk.
+    """
+    candidate: dict[str, Any] = {"index": 0} | ({"finishReason": finish} if finish else {})
+    if parts:
+        candidate["content"] = {"role": "model", "parts": list(parts)}
+    chunk = {"candidates": [candidate], "modelVersion": "m", "responseId": "r"} | more
+    return f"data: {json.dumps(chunk | ({'usageMetadata': usage} if usage else {}))}\r\n\r\n".encode()
+
+
+def gemini_call(name: str, arguments: dict[str, Any] | None, signature: str | None = None) -> dict[str, Any]:
+    """A part with a function call; no arguments leave their member out, as its definition allows."""
+    call = {"name": name} | ({} if arguments is None else {"args": arguments})
+    return {"functionCall": call} | ({"thoughtSignature": signature} if signature else {})
+
+
 def _openai_chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
     return event(
         {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices, **more}

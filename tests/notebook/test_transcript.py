@@ -186,12 +186,17 @@ def test_a_cut_answer_is_told(reason: str, word: str) -> None:
     assert word in notices[0]
 
 
-def test_retries_and_repairs_are_told() -> None:
+def test_retries_compactions_and_repairs_are_told() -> None:
     transcript = fold(
+        {"type": "compaction", "shortened": 2, "removed": 1, "reason": "too long"},
+        {"type": "compaction", "shortened": 1, "removed": 0, "reason": "too long"},
         {"type": "retry", "attempt": 2, "delay": 1.5, "reason": "429"},
         {"type": "repair", "attempt": 1, "reason": "total: missing"},
     )
     assert [block.text for block in transcript.blocks if isinstance(block, NoticeBlock)] == [
+        "The conversation did not fit the model: 2 messages shortened and 1 message left out, "
+        "then sent again.",
+        "The conversation did not fit the model: 1 message shortened, then sent again.",
         "Trying again in 1.5 s (attempt 2): 429",
         "Asked again for a valid result (attempt 1): total: missing",
     ]
@@ -207,7 +212,7 @@ def test_the_cost_of_requests_without_tokens(source: str, shown: str) -> None:
 
 
 def test_unknown_events_are_ignored() -> None:
-    assert fold({"type": "compaction"}).blocks == []
+    assert fold({"type": "from-the-future"}).blocks == []
 
 
 @pytest.mark.parametrize(
