@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter
+from pydantic import FailFast, TypeAdapter
 
 from .message_log import valid_log
 from .messages import ImageBlock, Message, TextBlock, ToolMessage, ToolResultBlock, UserMessage
@@ -21,8 +21,12 @@ _MAX_JOURNAL_BYTES = 256 * 1024 * 1024
 UNREADABLE_IMAGE = "(an image that could not be read)"
 """Stands where a journal that somebody edited has an image that is none."""
 
+_MAX_PARTS = 2_000_000
+"""Objects and lists of a journal; more of them, each next to nothing, would take gigabytes of memory."""
+
 _GZIP = 31
-_messages: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+# The first error is enough: to collect those of a million wrong messages takes gigabytes.
+_messages: TypeAdapter[tuple[Message, ...]] = TypeAdapter(Annotated[tuple[Message, ...], FailFast()])
 
 
 def journal_of(messages: Sequence[Message]) -> dict[str, Any]:
@@ -43,7 +47,7 @@ def journal_from(continuation: Any) -> tuple[Message, ...] | None:
     try:
         unpacker = zlib.decompressobj(_GZIP)
         text = unpacker.decompress(base64.b64decode(packed, validate=True), _MAX_JOURNAL_BYTES)
-        if not unpacker.eof:
+        if not unpacker.eof or text.count(b"{") + text.count(b"[") > _MAX_PARTS:
             return None
         return valid_log(map(_with_true_images, _messages.validate_json(text))).messages or None
     except (ValueError, zlib.error):

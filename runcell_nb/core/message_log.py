@@ -49,11 +49,14 @@ class MessageLog:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
+        self._last: list[Any] = []
+        self._last_kind: type[UserMessage] | type[AssistantMessage] | None = None
         self._ids: set[str] = set()
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The log so far."""
+        self._close()
         return tuple(self._messages)
 
     def reserve_id(self, wanted: str) -> str:
@@ -68,12 +71,7 @@ class MessageLog:
 
     def add_user(self, content: Iterable[TextBlock | ImageBlock]) -> None:
         """Add what the person said; two in a row become one message."""
-        blocks = _filled(content) or (TextBlock(text="(empty)"),)
-        last = self._messages[-1] if self._messages else None
-        if isinstance(last, UserMessage):
-            self._messages[-1] = UserMessage(content=last.content + blocks)
-        else:
-            self._messages.append(UserMessage(content=blocks))
+        self._extend(UserMessage, _filled(content) or (TextBlock(text="(empty)"),))
 
     def add_response(self, blocks: Sequence[AssistantBlock], results: Sequence[ToolResultBlock]) -> None:
         """Add a response and the results of its calls, whose ids were reserved here.
@@ -82,25 +80,35 @@ class MessageLog:
             blocks: What the model said, in order.
             results: At most one a call; a missing one becomes an "interrupted" result.
         """
-        if not self._messages:
+        if not self._messages and not self._last:
             self.add_user([TextBlock(text="(continued)")])
         kept = tuple(block for block in map(_clean_block, blocks) if block is not None)
         if all(isinstance(block, ReasoningBlock) for block in kept):
             kept = (*kept, TextBlock(text="(no answer)"))
         by_id = {result.call_id: result for result in results}
         for portion in _portions(kept):
-            message = AssistantMessage(content=portion)
-            self._append_assistant(message)
-            if message.calls:
-                answers = tuple(_result(call, by_id.get(call.id)) for call in message.calls)
+            self._extend(AssistantMessage, portion)
+            calls = [block for block in portion if isinstance(block, ToolCallBlock)]
+            if calls:
+                self._close()
+                answers = tuple(_result(call, by_id.get(call.id)) for call in calls)
                 self._messages.append(ToolMessage(content=answers))
 
-    def _append_assistant(self, message: AssistantMessage) -> None:
-        last = self._messages[-1]
-        if isinstance(last, AssistantMessage):
-            self._messages[-1] = AssistantMessage(content=last.content + message.content)
-        else:
-            self._messages.append(message)
+    def _extend(
+        self, kind: type[UserMessage] | type[AssistantMessage], blocks: Sequence[AssistantBlock | ImageBlock]
+    ) -> None:
+        """Add to the last message, or begin one: the same role never speaks twice in a row."""
+        if self._last_kind is not kind:
+            self._close()
+            self._last_kind = kind
+            if self._messages and isinstance(self._messages[-1], kind):
+                self._last.extend(self._messages.pop().content)
+        self._last.extend(blocks)
+
+    def _close(self) -> None:
+        if self._last_kind is not None:
+            self._messages.append(self._last_kind(content=tuple(self._last)))
+            self._last_kind, self._last = None, []
 
 
 def valid_log(messages: Iterable[Message]) -> MessageLog:

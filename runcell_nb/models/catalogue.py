@@ -141,10 +141,12 @@ def find(
     Raises:
         InvalidOptionError: The provider is unknown, or its closed catalogue lacks the model.
     """
-    entry = resolve(model, entries)
-    if entry is not None and is_provider(entry.provider):
-        return Target(_chat_provider(entry.provider), entry.id, entry.info, entry.key)
     provider, _, name = model.partition("/")
+    entry = resolve(model, entries)
+    # An id may hold a slash, but who names a provider means it: somebody else's model would get its key.
+    elsewhere = entry is not None and name and entry.provider != provider and is_provider(provider)
+    if entry is not None and not elsewhere and is_provider(entry.provider):
+        return Target(_chat_provider(entry.provider), entry.id, entry.info, entry.key)
     if name and is_provider(provider) and (_is_open(provider, name, entries) or has_base_url(provider)):
         return Target(_chat_provider(provider), name)
     raise unknown_model(model, entries)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelRequest, RetryDelta
+from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelRequest, RetryDelta, UsageDelta
 from runcell_nb.core.messages import ToolMessage
 from runcell_nb.core.usage import RequestUsage, UsageSource
 
@@ -74,9 +74,12 @@ class Response:
             failure = self._failure(error, told=bool(first))
         if failure is not None:  # raised in the handler, it would keep litellm's as its context
             raise failure
-        for delta in self._reader.close():
+        usage, rest = self._usage(), tuple(self._reader.close())
+        if rest:  # a run may end with one of these calls and never see the ending
+            yield UsageDelta(usage)
+        for delta in rest:
             yield delta
-        yield FinishDelta(self._reader.finish_reason or "stop", self._usage())
+        yield FinishDelta(self._reader.finish_reason or "stop", usage)
 
     async def close(self) -> None:
         """Close the HTTP stream; nothing to do when it has been read to its end."""

@@ -106,3 +106,20 @@ def test_data_of_a_provider_that_no_thread_can_keep_is_left_out(data):
     log.add_user([TextBlock(text="go")])
     log.add_response([ReasoningBlock(text="Hm.", provider=data)], [])
     assert log.messages[1].content[0] == ReasoningBlock(text="Hm.")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user_text("x"),
+        AssistantMessage(content=(TextBlock(text="x"),)),
+        ToolMessage(content=(ToolResultBlock(call_id="x", name="y"),)),
+    ],
+    ids=lambda message: message.role,
+)
+def test_many_messages_of_one_role_become_one_without_copying_each_time(message):
+    log = valid_log([message] * 20_000)  # copying what is there for each new one would take minutes
+    assert len(log.messages) <= 2
+    assert sum(len(found.content) for found in log.messages) >= 20_000
+    log.add_user([TextBlock(text="more")])
+    assert log.messages == valid_log(log.messages).messages

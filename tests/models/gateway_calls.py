@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runcell_nb.core.gateway import ModelDelta, ModelRequest, TextDelta, ToolSpec
+from runcell_nb.core.gateway import ModelDelta, ModelRequest, TextDelta, ToolSpec, UsageDelta
 from runcell_nb.core.messages import Message, user_text
 from runcell_nb.models.litellm_gateway import LiteLLMGateway
 from runcell_nb.models.providers import Access, key_variables
@@ -60,8 +60,8 @@ def to(server: WireServer, model: str = MODELS["openai"], *messages: Any, **more
 
 
 async def deltas_of(request: ModelRequest) -> list[ModelDelta]:
-    """Everything that the gateway yields."""
-    return [delta async for delta in stream_of(request)]
+    """What the gateway yields, without the counts on the way."""
+    return [delta async for delta in stream_of(request) if not isinstance(delta, UsageDelta)]
 
 
 def stream_of(request: ModelRequest) -> AsyncIterator[ModelDelta]:

@@ -14,7 +14,6 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Of a function or tool; documented by both (Anthropic has since raised its own length to 128)."""
 
-
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 """A picture of one point, as base64."""
 

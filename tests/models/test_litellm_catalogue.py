@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runcell_nb.core.errors import CredentialError, InvalidOptionError
-from runcell_nb.models.catalogue import Entry, litellm_entries, resolve, suggestions, unknown_model
+from runcell_nb.models.catalogue import Entry, find, litellm_entries, resolve, suggestions, unknown_model
 from runcell_nb.models.litellm_gateway import LiteLLMGateway
 from runcell_nb.models.prices import request_usage
 from runcell_nb.models.providers import env_access, is_local, key_variables, missing_key
@@ -54,6 +54,22 @@ async def test_an_unknown_model_names_likely_ones_and_prints_nothing(
         await deltas_of(request_to("nobody/gpt-4o"))
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
+
+
+async def test_a_named_provider_is_meant_also_where_another_one_lists_such_an_id(litellm: Any) -> None:
+    def is_provider(name: str) -> bool:
+        return name in litellm.provider_list
+
+    entries = litellm_entries(litellm.model_cost)
+    ids = [entry.id for entry in entries if "/" in entry.id and is_provider(entry.id.partition("/")[0])]
+    assert ids
+    for model in ids:
+        try:
+            found = find(model, entries, is_provider, lambda provider: False)
+        except InvalidOptionError:
+            continue
+        provider = model.partition("/")[0]
+        assert found.provider.removesuffix("_chat") == provider.removesuffix("_chat"), model
 
 
 @pytest.mark.parametrize(
