@@ -19,6 +19,7 @@ from .events import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from .foreign_call import is_cancelled
 
 JOIN_SECONDS = 5.0
 """How long a finished run waits for its async callbacks."""
@@ -27,6 +28,9 @@ JOIN_SECONDS = 5.0
 @dataclass(frozen=True, slots=True)
 class AgentEvents:
     """Callbacks, all optional, sync or async. What they raise never reaches the run.
+
+    A run waits for its async ones before it ends, so one that waits for the result of its own run
+    only waits in vain, for as long as `JOIN_SECONDS`.
 
     Attributes:
         on_text: Each piece of the answer, as text.
@@ -93,7 +97,7 @@ class CallbackDispatcher:
                 future = asyncio.ensure_future(_observed(result))
                 self._pending.add(future)
                 future.add_done_callback(self._pending.discard)
-        except Exception:
+        except BaseException:  # SystemExit too: it would end the run, and the loop with it
             return  # best effort: a listener never disturbs the run
 
     async def join(self) -> None:
@@ -107,7 +111,12 @@ class CallbackDispatcher:
 async def _observed(awaitable: Any) -> None:
     try:
         await awaitable
-    except Exception:
+    except asyncio.CancelledError:
+        if is_cancelled():
+            raise
+    except GeneratorExit:
+        raise
+    except BaseException:
         return  # observed here, so that nothing says "never retrieved"
 
 

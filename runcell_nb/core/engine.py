@@ -6,10 +6,11 @@ It knows the model only as a `ModelGateway` and the workspace only as a `Sandbox
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .builtin_tools import ToolWorkspace
 from .change_ledger import ChangeLedger
@@ -29,8 +30,10 @@ from .events import (
     ToolResultEvent,
 )
 from .files import ChangedFile, NormalizedFile
+from .foreign_call import is_cancelled
 from .gateway import (
     ContextOverflowError,
+    ErrorDelta,
     ModelDelta,
     ModelGateway,
     ModelInfo,
@@ -49,6 +52,12 @@ from .tool_runner import FinishedCall, RunIdentity, ToolRunner
 from .usage import RequestUsage, RunUsage
 
 E = TypeVar("E", bound=RuncellError)
+
+CLOSE_SECONDS = 5.0
+"""The longest that a gateway may take to close its stream."""
+
+_PAUSE_EVERY = 200
+"""Deltas after which others on the loop get their turn, also where a gateway never waits for anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,7 @@ class EngineSetup:
         system: System prompt.
         limits: Of the run.
         thinking_level: None when not to be sent.
+        deadline: When the run has to be over, by the loop's clock; None for never.
         names: Of the run.
         log: The conversation before this run.
     """
@@ -86,6 +96,7 @@ class EngineSetup:
     system: str
     limits: RunLimits
     thinking_level: ThinkingLevel | None
+    deadline: float | None
     names: RunIdentity
     log: MessageLog
 
@@ -106,7 +117,6 @@ class Engine:
         self._own_errors: list[RuncellError] = []
         self._turns = 0
         self._requests = 0
-        self._deadline: float | None = None
         self.usage = RunUsage()
         self.finish_reason = "unknown"
 
@@ -144,17 +154,14 @@ class Engine:
             Exception: What the gateway or the sandbox raised, as it is.
         """
         self._stop_at(self._setup.limits.unpriced(self._setup.info))
-        seconds = self._setup.limits.max_seconds
         try:
-            async with asyncio.timeout(seconds) as clock:
-                self._deadline = clock.when()
+            async with asyncio.timeout_at(self._setup.deadline) as clock:
                 async for event in self._run():
                     yield event
         except TimeoutError as error:
             if not clock.expired():
                 raise
-            message = f"The run reached its limit max_seconds={seconds!r}."
-            raise self._own(LimitExceededError(message, cause=error)) from error
+            raise self._own(self._setup.limits.overdue(error)) from error
 
     async def _run(self) -> AsyncIterator[RunEvent]:
         setup, submission = self._setup, self._setup.submission
@@ -217,6 +224,7 @@ class Engine:
         return compacted(self._log.messages, self._setup.info, turns=self._turns)
 
     async def _request(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+        _heed_cancellation()
         self._stop_at(self._setup.limits.exceeded(self.usage, self._requests))
         self._requests += 1
         request, response = self._model_request(), exchange.response
@@ -225,9 +233,11 @@ class Engine:
             async for event in self._stream(request, exchange):
                 yield event
             self._check_end(response)
-        except (Exception, asyncio.CancelledError):
+        except (Exception, asyncio.CancelledError) as error:
             if response.begun:
                 yield self._spent("cut", self._usage_of(request, response))
+            if response.error is not None and not isinstance(error, asyncio.CancelledError):
+                raise self._part_failure(response.error) from None
             raise
         response.close_text()
         # A response that was cut because its result is in ended with that call.
@@ -236,10 +246,14 @@ class Engine:
 
     async def _stream(self, request: ModelRequest, exchange: _Exchange) -> AsyncIterator[RunEvent]:
         stall = self._setup.limits.stall_seconds
-        deltas = self._setup.gateway.stream(request)
+        deltas: AsyncIterator[ModelDelta] | None = None
+        count, loop, task = 0, asyncio.get_running_loop(), asyncio.current_task()
         try:
             async with asyncio.timeout(stall) as silence:
+                deltas = await self._opened(request)
                 async for delta in deltas:
+                    if task is not None and task.cancelling():  # whoever was waited for has swallowed it
+                        raise asyncio.CancelledError
                     event = self._taken(exchange.response, delta)
                     if event is not None:
                         yield event
@@ -247,7 +261,10 @@ class Engine:
                         return
                     if stall is not None:
                         pause = delta.delay if isinstance(delta, RetryDelta) else 0.0
-                        silence.reschedule(asyncio.get_running_loop().time() + stall + pause)
+                        silence.reschedule(loop.time() + stall + pause)
+                    count += 1
+                    if count % _PAUSE_EVERY == 0:
+                        await asyncio.sleep(0)
         except TimeoutError as error:
             if not silence.expired():
                 raise
@@ -256,6 +273,16 @@ class Engine:
             raise self._own(LimitExceededError(message, cause=error)) from error
         finally:
             await self._close(deltas)
+
+    async def _opened(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        stream: Any = self._setup.gateway.stream(request)
+        if inspect.isawaitable(stream):
+            stream = await stream
+        if not hasattr(stream, "__aiter__"):
+            message = f"stream of a gateway must return an async iterator of deltas, got {stream!r}."
+            raise self._own(TurnError(message))
+        deltas: AsyncIterator[ModelDelta] = stream
+        return deltas
 
     def _taken(self, response: Response, delta: ModelDelta) -> RunEvent | None:
         try:
@@ -281,16 +308,21 @@ class Engine:
         submission.accepted = submission.valid and not exchange.waiting
         return submission.valid
 
-    async def _close(self, deltas: AsyncIterator[ModelDelta]) -> None:
+    async def _close(self, deltas: AsyncIterator[ModelDelta] | None) -> None:
         """End a gateway's stream, so that its connection is closed now and not when it is collected."""
         close = getattr(deltas, "aclose", None)
         if close is None:
             return
-        if not self.accepted:
-            await close()
-            return
-        with suppress(Exception, asyncio.CancelledError):  # too late to take the result away
-            await close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS) as clock:
+                await close()
+        except asyncio.CancelledError:
+            if not self.accepted and is_cancelled():
+                raise
+        except Exception:
+            submission = self._setup.submission
+            if not clock.expired() and not (submission is not None and submission.valid):
+                raise
 
     def _check_end(self, response: Response) -> None:
         submission = self._setup.submission
@@ -298,22 +330,25 @@ class Engine:
             return
         name = self._setup.info.name
         if response.error is not None:
-            cause = response.error.error
-            raise self._own(TurnError(message_of(cause), cause=cause))
+            raise self._part_failure(response.error)
         if response.finish is None:
             message = f"The answer of {name} was cut: its stream ended without a finish reason."
             raise self._own(TurnError(message))
 
+    def _part_failure(self, part: ErrorDelta) -> TurnError:
+        return self._own(TurnError(message_of(part.error), cause=part.error))
+
     def _model_request(self) -> ModelRequest:
         setup = self._setup
         hidden = () if setup.submission is None else (setup.submission.spec,)
+        deadline = setup.deadline
         return ModelRequest(
             model=setup.model,
             system=setup.system,
             messages=self._log.messages,
             tools=(*setup.tools.specs, *hidden),
             thinking_level=setup.thinking_level,
-            patience=None if self._deadline is None else self._deadline - asyncio.get_running_loop().time(),
+            patience=None if deadline is None else deadline - asyncio.get_running_loop().time(),
         )
 
     def _usage_of(self, request: ModelRequest, response: Response) -> RequestUsage:
@@ -378,6 +413,12 @@ class _Exchange:
     def waiting(self) -> list[ToolCallBlock]:
         """The calls that are still to be run."""
         return [call for call in self.response.calls if call.id not in self.judged]
+
+
+def _heed_cancellation() -> None:
+    """End a cancelled run also where what it waited for has swallowed the cancellation."""
+    if is_cancelled():
+        raise asyncio.CancelledError
 
 
 def _is_shown(call: ToolCallBlock) -> bool:

@@ -32,7 +32,10 @@ class RunStartedEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequestStartedEvent:
-    """A request is sent; `number` counts from 1 over the whole run."""
+    """A request is sent; `number` counts from 1 over the whole run.
+
+    One that fails before anything of its answer has come used nothing and has no `RequestFinishedEvent`.
+    """
 
     number: int
     type: Literal["request-started"] = "request-started"

@@ -58,6 +58,10 @@ class RunLimits:
             "Pass allow_unpriced=True to run it without a cost limit."
         )
 
+    def overdue(self, cause: TimeoutError) -> LimitExceededError:
+        """Return the error for a deadline that has passed."""
+        return LimitExceededError(f"The run reached its limit max_seconds={self.max_seconds!r}.", cause=cause)
+
     def exceeded(self, usage: RunUsage, requests: int) -> LimitExceededError | None:
         """Return the error for a limit that is reached, which the message names; asked before each request.
 
@@ -72,11 +76,13 @@ class RunLimits:
         ):
             limit = getattr(self, name)
             if limit is not None and used >= limit:
-                return LimitExceededError(f"The run reached its limit {name}={limit!r} (used {used:g}).")
+                return LimitExceededError(
+                    f"The run reached its limit {name}={limit!r} (used {round(used, 6)!r})."
+                )
         return None
 
 
 def _is_positive(value: object) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    )
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return value > 0 and (isinstance(value, int) or math.isfinite(value))

@@ -44,6 +44,7 @@ class Response:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._ids: dict[str, str] = {}
+        self._written: dict[str, int] = {}
         self.blocks: list[AssistantBlock] = []
         self.calls: list[ToolCallBlock] = []
         self.characters = 0
@@ -62,15 +63,16 @@ class Response:
             return RetryEvent(delta.attempt, delta.delay, delta.reason)
         self.begun = True
         match delta:
-            case TextDelta(text):
+            case TextDelta(str(text)):
                 return self._take_text(text)
-            case ReasoningDelta(text, provider):
+            case ReasoningDelta(str(text), provider):
                 return self._take_reasoning(text, provider)
-            case ToolArgumentsDelta(call_id, name, text):
+            case ToolArgumentsDelta(str(call_id), str(name), str(text)):
                 self.characters += len(text)
+                self._written[call_id] = self._written.get(call_id, 0) + len(text)
                 unique = self._reserved_id(call_id)
                 return None if name in HIDDEN_TOOLS else ToolInputEvent(unique, name, text)
-            case ToolCallDelta():
+            case ToolCallDelta(str(), str(), str()):
                 self._take_call(delta)
             case UsageDelta(usage):
                 self.usage = _checked(usage)
@@ -79,7 +81,10 @@ class Response:
             case FinishDelta(_, usage):
                 self.finish, self.usage = delta, _checked(usage)
             case _:
-                raise TurnError(f"The gateway yielded {delta!r}; it may yield only the deltas of ModelDelta.")
+                raise TurnError(
+                    f"The gateway yielded {delta!r}; it may yield only the deltas of ModelDelta, "
+                    "with text where they have text."
+                )
         return None
 
     def close_text(self) -> None:
@@ -112,6 +117,7 @@ class Response:
         self.close_text()
         unique = self._reserved_id(delta.id)
         del self._ids[delta.id]  # the same id again is another call
+        self.characters += max(0, len(delta.arguments) - self._written.pop(delta.id, 0))
         # A call without arguments comes as an empty string from some providers.
         call = ToolCallBlock(id=unique, name=delta.name, arguments=delta.arguments.strip() or "{}")
         self.blocks.append(call)

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 from .callbacks import CallbackDispatcher
 from .engine import Engine
 from .errors import IncompleteResultError, InvalidOptionError, RuncellError, TurnError, message_of
-from .events import ErrorEvent, FileChangeEvent, FinishEvent, RunEvent, TextEvent
+from .events import ErrorEvent, FileChangeEvent, RunEvent, TextEvent
+from .foreign_call import is_cancelled
 from .result import RunResult
 
 T = TypeVar("T")
@@ -37,6 +38,10 @@ class Session:
     close: Callable[[], Awaitable[None]]
 
 
+_live: set[asyncio.Task[Any]] = set()
+"""The runs that are under way: a loop itself keeps no task alive."""
+
+
 class AgentRun(Generic[T]):
     """A run, started. It goes on whether or not anyone listens."""
 
@@ -49,7 +54,9 @@ class AgentRun(Generic[T]):
         self._cancelled = False
         self._started = False
         self._callbacks: CallbackDispatcher | None = None
-        self._task: asyncio.Task[RunResult[T]] = _running_loop().create_task(self._drive())
+        self._loop = _running_loop()
+        self._task: asyncio.Task[RunResult[T]] = self._loop.create_task(self._drive())
+        _live.add(self._task)
         self._task.add_done_callback(self._ended)
 
     async def events(self) -> AsyncIterator[RunEvent]:
@@ -95,12 +102,19 @@ class AgentRun(Generic[T]):
             raise
 
     def cancel(self, reason: object = None) -> None:
-        """Stop the run; it fails with a `TurnError` whose cause is the reason. Later calls do nothing.
+        """Stop the run, from any thread; it fails with a `TurnError` whose cause is the reason.
+
+        Later calls do nothing. A gateway or an async validator of your own that swallows every
+        cancellation and never comes back keeps its run.
 
         Args:
             reason: Any object; by default a text that says so.
         """
-        self._stop("the run was cancelled" if reason is None else reason)
+        chosen = "the run was cancelled" if reason is None else reason
+        if asyncio._get_running_loop() is self._loop:
+            self._stop(chosen)
+        elif not self._task.done():
+            self._loop.call_soon_threadsafe(self._stop, chosen)
 
     @property
     def done(self) -> bool:
@@ -114,6 +128,7 @@ class AgentRun(Generic[T]):
                 self._task.cancel()
 
     def _ended(self, task: asyncio.Task[RunResult[T]]) -> None:
+        _live.discard(task)
         if not task.cancelled():
             task.exception()  # observed, so that an abandoned run makes no noise
         for news in self._listeners:
@@ -147,8 +162,6 @@ class AgentRun(Generic[T]):
             async with aclosing(session.engine.events()) as events:
                 async for event in events:
                     self._publish(event)
-                    if self._cancelled and not (session.engine.accepted or isinstance(event, FinishEvent)):
-                        await _deliver_cancellation()
             return session.complete(session.engine)
         except BaseException as error:
             raised = self._failure(error, session.engine)
@@ -163,7 +176,9 @@ class AgentRun(Generic[T]):
         session = None
         try:
             session = await self._open()
-        except (Exception, asyncio.CancelledError):
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and not is_cancelled():
+                raise TurnError(message_of(error), cause=error) from error
             if not self._cancelled:
                 raise
         if session is not None and not self._cancelled:
@@ -177,7 +192,6 @@ class AgentRun(Generic[T]):
 
         The caller's cancellation outranks whatever it made others raise (FACTS 11.4, 11.5).
         """
-        stopped = isinstance(error, asyncio.CancelledError)
         if self._cancelled:
             raised: RuncellError = TurnError(message_of(self._reason), cause=self._reason)
         elif isinstance(error, (TurnError, IncompleteResultError)) and engine.made(error):
@@ -186,10 +200,9 @@ class AgentRun(Generic[T]):
             raised = TurnError(message_of(error), cause=error)
         raised.usage = engine.usage
         self._publish(ErrorEvent(raised))
-        own_cancellation = stopped and (
-            not self._cancelled or isinstance(self._reason, asyncio.CancelledError)
-        )
-        return error if own_cancellation else raised
+        # The loop itself ends the task of a run that nobody cancelled: when it is closed.
+        closing = isinstance(error, asyncio.CancelledError) and not self._cancelled and is_cancelled()
+        return error if closing else raised
 
     async def _settle(self, session: Session) -> None:
         """Clean up within a time limit, whatever is cancelled meanwhile."""
@@ -204,12 +217,6 @@ class AgentRun(Generic[T]):
             await session.callbacks.join()
         with suppress(Exception):
             await session.close()
-
-
-async def _deliver_cancellation() -> None:
-    """End a cancelled run also where what it waited for has swallowed the cancellation."""
-    await asyncio.sleep(0)  # where asyncio delivers it
-    raise asyncio.CancelledError
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

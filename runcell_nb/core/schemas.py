@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 
 from .errors import InvalidOptionError, message_of
-from .foreign_call import settled
+from .foreign_call import is_cancelled, settled
+
+VALUE_MEMBERS = frozenset({"const", "default", "enum", "examples"})
+"""Members of a JSON Schema that hold values, in which a `$ref` is a word like any other."""
+
+_MOST_ISSUES = 20
+_LONGEST_ISSUE = 300
 
 
 class SchemaIssues(ValueError):
@@ -35,96 +44,158 @@ class ValueSchema:
 def value_schema(schema: Any, option: str) -> ValueSchema:
     """Turn a pydantic model, type, `TypeAdapter`, JSON Schema dict or validator into a `ValueSchema`.
 
+    A JSON Schema is checked on a thread of its own. A validator, and what pydantic calls of the user's,
+    runs on the event loop, where it may return any awaitable: one that takes long should be async.
+
     Args:
         schema: As the user gave it.
         option: Name of the option, for the error.
 
     Raises:
-        InvalidOptionError: It is of none of the accepted kinds, or not a valid JSON Schema.
+        InvalidOptionError: It is of none of the accepted kinds, not a valid JSON Schema, or refers to
+            something that does not exist.
     """
     if isinstance(schema, TypeAdapter):
-        return _of_adapter(schema)
+        return _of_adapter(schema, option)
     if schema is None or isinstance(schema, (str, bytes, bool, int, float, BaseModel)):
         raise InvalidOptionError(
             f"{option} must be a pydantic model, a type, a JSON Schema dict or a validator, got {schema!r}."
         )
     if isinstance(schema, Mapping):
         return _of_json_schema(dict(schema), option)
-    if inspect.isfunction(schema) or inspect.ismethod(schema) or inspect.isbuiltin(schema):
+    if inspect.isroutine(schema) or isinstance(schema, partial):
         return _of_validator(schema)
     try:
-        return _of_adapter(TypeAdapter(schema))
-    except PydanticUserError as error:
+        adapter = TypeAdapter(schema)
+    except (PydanticUserError, NameError) as error:
         if callable(schema) and not isinstance(schema, type):
             return _of_validator(schema)
-        raise InvalidOptionError(
-            f"{option} {schema!r} is not usable: {error.message}", cause=error
-        ) from error
+        raise _unusable(option, schema, error) from error
+    return _of_adapter(adapter, option)
 
 
 def issues_text(issues: Iterable[tuple[Iterable[object], str]]) -> str:
-    """Return issues as one line (FACTS 8.5).
+    """Return issues as one line (FACTS 8.5), bounded: a model mends a few at a time.
 
     Args:
         issues: Pairs of the path to the value and the message.
     """
-    return "; ".join(
-        f"{where}: {text}" if (where := ".".join(map(str, path))) else text for path, text in issues
-    )
+    told = [
+        f"{where}: {_cut(text)}" if (where := ".".join(map(str, path))) else _cut(text)
+        for path, text in islice(issues, _MOST_ISSUES + 1)
+    ]
+    more = "; and more" if len(told) > _MOST_ISSUES else ""
+    return "; ".join(told[:_MOST_ISSUES]) + more
 
 
-def _of_adapter(adapter: TypeAdapter[Any]) -> ValueSchema:
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_ISSUE else f"{text[:_LONGEST_ISSUE]}…"
+
+
+def _of_adapter(adapter: TypeAdapter[Any], option: str) -> ValueSchema:
     async def validate(text: str) -> Any:
         try:
             return adapter.validate_json(text)
         except ValidationError as error:
             raise _issues_of(error) from error
+        except BaseException as error:  # of a validator of the user's; SystemExit would end the loop
+            raise _broken(error) from error
 
     try:
         described = adapter.json_schema(by_alias=True)
-    except PydanticUserError:
+    except PydanticInvalidForJsonSchema:
         described = {}
+    except (PydanticUserError, NameError) as error:
+        raise _unusable(option, adapter, error) from error
     return ValueSchema(described, validate)
 
 
 def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
-    from referencing import Registry
+    from jsonschema_specifications import REGISTRY
     from referencing.exceptions import Unresolvable
 
-    kind = validator_for(schema)
     try:
+        kind = validator_for(schema)
         kind.check_schema(schema)
+        checker = kind(schema, registry=REGISTRY)  # a closed one: left alone it would ask the network
+        checker.is_valid(None)
+        _check_references(schema, schema)
     except SchemaError as error:
         raise InvalidOptionError(
-            f"{option} is not a valid JSON Schema: {error.message}", cause=error
+            f"{option} is not a valid JSON Schema: {_cut(error.message)}", cause=error
         ) from error
-    checker = kind(schema, registry=Registry())  # an empty one: left alone it would ask the network
+    except Unresolvable as error:
+        raise InvalidOptionError(
+            f"{option} refers to {error.ref!r}, which it does not hold; put it under '$defs'.", cause=error
+        ) from error
+    except (RecursionError, TypeError) as error:
+        raise InvalidOptionError(
+            f"{option} is not a valid JSON Schema: it is nested without end or has members of a wrong kind.",
+            cause=error,
+        ) from error
+
+    def first_issues(text: str) -> str:
+        found = islice(checker.iter_errors(_loads(text)), _MOST_ISSUES + 1)
+        return issues_text((issue.path, issue.message) for issue in sorted(found, key=_place))
 
     async def validate(text: str) -> Any:
-        value = _loads(text)
-        try:
-            found = sorted(checker.iter_errors(value), key=lambda issue: list(map(str, issue.path)))
-        except Unresolvable as error:
-            raise SchemaIssues(f"the schema refers to {error.ref!r}, which it does not hold") from error
-        if found:
-            raise SchemaIssues(issues_text((issue.path, issue.message) for issue in found))
-        return value
+        issues, error = await settled(first_issues, text)
+        if error is not None:
+            raise error if isinstance(error, SchemaIssues) else _broken(error)
+        if issues:
+            raise SchemaIssues(issues)
+        return _loads(text)
 
     return ValueSchema(schema, validate)
 
 
+def _place(issue: Any) -> list[str]:
+    return list(map(str, issue.path))
+
+
+def _check_references(part: Any, schema: dict[str, Any]) -> None:
+    """Look up every reference of a schema that is one document.
+
+    Raises:
+        Unresolvable: It refers to something that it does not hold.
+    """
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012
+
+    resolver = REGISTRY.resolver_with_root(DRAFT202012.create_resource(schema))
+    waiting = [part]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if "$id" in part and part is not schema:
+                continue  # a document of its own
+            if isinstance(part.get("$ref"), str):
+                resolver.lookup(part["$ref"])
+            waiting.extend(value for name, value in part.items() if name not in VALUE_MEMBERS)
+        elif isinstance(part, list):
+            waiting.extend(part)
+
+
 def _of_validator(check: Callable[[Any], Any]) -> ValueSchema:
     async def validate(text: str) -> Any:
-        value, error = await settled(check, _loads(text))
-        if isinstance(error, ValidationError):
+        value = _loads(text)
+        try:
+            judged = check(value)
+            return await judged if inspect.isawaitable(judged) else judged
+        except SchemaIssues:
+            raise
+        except ValidationError as error:
             raise _issues_of(error) from error
-        if isinstance(error, ValueError):
-            raise SchemaIssues(message_of(error)) from error
-        if error is not None:
-            raise SchemaIssues(f"{type(error).__name__}: {message_of(error)}") from error
-        return value
+        except ValueError as error:
+            raise SchemaIssues(_cut(message_of(error))) from error
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
+            raise _broken(error) from error
 
     return ValueSchema({}, validate)
 
@@ -132,6 +203,16 @@ def _of_validator(check: Callable[[Any], Any]) -> ValueSchema:
 def _issues_of(error: ValidationError) -> SchemaIssues:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return SchemaIssues(issues_text((issue["loc"], issue["msg"]) for issue in found))
+
+
+def _broken(error: BaseException) -> SchemaIssues:
+    """Return a validator's own failure as a refusal: the model reads it as it reads that of a tool."""
+    return SchemaIssues(_cut(f"{type(error).__name__}: {message_of(error)}"))
+
+
+def _unusable(option: str, schema: Any, error: Exception) -> InvalidOptionError:
+    said = " ".join(getattr(error, "message", str(error)).split())
+    return InvalidOptionError(f"{option} {schema!r} is not usable: {said}", cause=error)
 
 
 def _loads(text: str) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
@@ -35,13 +38,25 @@ async def open_session(config: AgentConfig, options: CheckedRun) -> Session:
     Raises:
         InvalidOptionError: An unknown model, or a thread that is in use.
         CredentialError: The model's provider needs a key and there is none.
+        LimitExceededError: The start alone took longer than the run may.
     """
+    try:
+        async with asyncio.timeout(options.limits.max_seconds) as clock:
+            return await _opened(config, options, clock.when())
+    except TimeoutError as error:
+        if not clock.expired():
+            raise
+        raise options.limits.overdue(error) from error
+
+
+async def _opened(config: AgentConfig, options: CheckedRun, deadline: float | None) -> Session:
     async with AsyncExitStack() as held:
         if options.thread is not None:
             options.thread.acquire()
             held.callback(options.thread.release)
         gateway, model = _gateway_of(config)
-        info = await gateway.describe(model)
+        described: Any = gateway.describe(model)
+        info = await described if inspect.isawaitable(described) else described
         if not isinstance(info, ModelInfo):
             raise InvalidOptionError(f"describe of a gateway must return a ModelInfo, got {info!r}.")
         sandbox: Sandbox = options.sandbox
@@ -66,6 +81,7 @@ async def open_session(config: AgentConfig, options: CheckedRun) -> Session:
             system=system_prompt(config.system_prompt, sandbox, INSTRUCTION if submission else None),
             limits=options.limits,
             thinking_level=options.thinking_level,
+            deadline=deadline,
             names=names,
             log=log,
         )
@@ -136,7 +152,9 @@ async def _saved(setup: EngineSetup, engine: Engine) -> None:
 
 def _recordable(submission: Submission) -> Any:
     """Return the result as JSON: a validator may have made anything of what the model wrote."""
+    if isinstance(submission.value, Iterator):  # looking at it would use it up
+        return submission.submitted
     try:
         return plain(submission.value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:
         return submission.submitted

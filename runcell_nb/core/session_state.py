@@ -24,7 +24,7 @@ MAX_SESSIONS = 50
 """Sessions that a sandbox keeps; the oldest go first."""
 
 MAX_SESSION_BYTES = 64 * 1024 * 1024
-"""Bytes of one session's file; a larger one is neither written nor read."""
+"""Bytes of one session's file; a larger one is not written, and not unpacked when somebody else wrote it."""
 
 _NAME = re.compile(r"[0-9]{12}-[0-9a-f]{64}")
 _NUMBERS = 10**12

@@ -9,10 +9,11 @@ from typing import Any
 from .errors import message_of
 from .foreign_call import is_cancelled
 from .gateway import ToolSpec
+from .jsontext import plain
 from .message_log import parse_arguments
 from .messages import ToolCallBlock
 from .outcome import ToolFailure, ToolOutcome, text_outcome
-from .schemas import SchemaIssues, ValueSchema
+from .schemas import VALUE_MEMBERS, SchemaIssues, ValueSchema
 
 SUBMIT_RESULT = "submitResult"
 
@@ -21,6 +22,9 @@ INSTRUCTION = (
     "read. If it is refused, mend what the refusal names and hand it in again."
 )
 """Said in the system prompt of a structured run."""
+
+_COMBINATORS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "if"})
+"""Not at the root of a tool's parameters: providers want a plain object there."""
 
 _NOTHING = f"The turn ended without a call of {SUBMIT_RESULT}."
 
@@ -39,7 +43,9 @@ class Submission:
 
     def __init__(self, schema: ValueSchema) -> None:
         self._schema = schema
-        self._wrapped = schema.json_schema.get("type") != "object"
+        self._wrapped = schema.json_schema.get("type") != "object" or not _COMBINATORS.isdisjoint(
+            schema.json_schema
+        )
         self.spec = ToolSpec(
             SUBMIT_RESULT,
             "Hand in the result of the whole task. The first valid one ends the work.",
@@ -71,6 +77,7 @@ class Submission:
         """
         try:
             submitted = self._submitted(call.arguments)
+            plain(submitted)  # what cannot be kept in a thread is no result
             text = json.dumps(submitted) if self._wrapped else call.arguments
             value = await self._schema.validate(text)
         except (ToolFailure, SchemaIssues) as failure:
@@ -86,7 +93,10 @@ class Submission:
     def _submitted(self, arguments: str) -> Any:
         given = parse_arguments(arguments)
         if not isinstance(given, dict):
-            raise ToolFailure(f"The arguments of {SUBMIT_RESULT} are not a JSON object; send them again.")
+            raise ToolFailure(
+                f"The arguments of {SUBMIT_RESULT} are not a JSON object, or have a number or nesting beyond "
+                "what JSON readers take; send them again."
+            )
         if not self._wrapped:
             return given
         if "result" not in given:
@@ -102,11 +112,15 @@ def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with the one member `result`, because arguments are always an object.
 
     Definitions move to the new root, where providers look for them; other references go one level down.
+    A schema with an `$id` is a document of its own, whose references stay as they are.
     """
     shared: dict[str, Any] = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
-    inner = {name: value for name, value in schema.items() if name not in shared and name != "$schema"}
-    if "$id" not in schema:
-        inner, shared = _moved(inner), _moved(shared)
+    inner = {name: value for name, value in schema.items() if name != "$schema"}
+    if "$id" in schema:
+        shared = {}
+    else:
+        inner = _moved({name: value for name, value in inner.items() if name not in shared})
+        shared = _moved(shared)
     return {"type": "object", "properties": {"result": inner}, "required": ["result"], **shared}
 
 
@@ -115,13 +129,17 @@ def _moved(schema: Any) -> Any:
         return [_moved(entry) for entry in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        name: _moved_reference(value) if name == "$ref" and isinstance(value, str) else _moved(value)
-        for name, value in schema.items()
-    }
+    return {name: _moved_member(name, value) for name, value in schema.items()}
+
+
+def _moved_member(name: str, value: Any) -> Any:
+    if name in VALUE_MEMBERS:
+        return value
+    return _moved_reference(value) if name == "$ref" and isinstance(value, str) else _moved(value)
 
 
 def _moved_reference(reference: str) -> str:
-    if not reference.startswith("#") or reference.startswith(("#/$defs/", "#/definitions/")):
+    moves = reference == "#" or reference.startswith("#/")
+    if not moves or reference.startswith(("#/$defs/", "#/definitions/")):
         return reference
     return f"#/properties/result{reference[1:]}"

@@ -44,19 +44,27 @@ class RequestUsage:
 def sound(usage: RequestUsage) -> RequestUsage:
     """Return figures that can be added up: what is no count or no finite amount is 0 (FACTS 9.5)."""
     cost = usage.cost_usd
-    is_amount = type(cost) in (int, float) and math.isfinite(cost) and cost >= 0
     return replace(
         usage,
         input_tokens=_sound_count(usage.input_tokens),
         output_tokens=_sound_count(usage.output_tokens),
         cache_read_tokens=_sound_count(usage.cache_read_tokens),
         cache_write_tokens=_sound_count(usage.cache_write_tokens),
-        cost_usd=cost if is_amount else 0.0,
+        cost_usd=float(cost) if _is_amount(cost) else 0.0,
     )
 
 
-def _sound_count(value: object) -> int:
-    return value if type(value) is int and value > 0 else 0
+def _sound_count(value: Any) -> int:
+    return int(value) if _is_amount(value) else 0
+
+
+def _is_amount(value: Any) -> bool:
+    try:
+        return (
+            not isinstance(value, bool) and isinstance(value, (int, float)) and 0 <= float(value) < math.inf
+        )
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,9 @@ class ChunkReader:
                 self._add(piece, deltas)
         if deltas:
             self.has_content = True
-        deltas.extend(self._text_signature(delta))
+        signatures = (getattr(delta, "provider_specific_fields", None) or {}).get("thought_signatures")
+        if signatures:
+            deltas.extend(self._text_signature(delta, signatures))
         return deltas
 
     def close(self) -> list[ModelDelta]:
@@ -121,11 +123,10 @@ class ChunkReader:
             return [ReasoningDelta(text, {"provider": self._provider, "block": signed})]
         return [ReasoningDelta(text)] if text else []
 
-    def _text_signature(self, delta: Any) -> list[ModelDelta]:
+    def _text_signature(self, delta: Any, signatures: Sequence[str]) -> list[ModelDelta]:
         """Return what signs the text; litellm lists the signatures of the calls among them too."""
-        fields = getattr(delta, "provider_specific_fields", None) or {}
         of_calls = [_call_signature(piece) for piece in delta.tool_calls or ()]
-        found = [one for one in fields.get("thought_signatures") or () if one not in of_calls]
+        found = [one for one in signatures if one not in of_calls]
         return [self._signature(TEXT_SIGNATURE, found[-1])] if found else []
 
     def _signature(self, kind: str, signature: str) -> ReasoningDelta:

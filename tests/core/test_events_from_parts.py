@@ -8,7 +8,7 @@ import json
 import pytest
 
 from runcell_nb import AgentEvents, ScriptedModel, ToolContext, create_agent, tool
-from runcell_nb.core.gateway import FinishDelta
+from runcell_nb.core.gateway import FinishDelta, ToolCallDelta
 from runcell_nb.core.usage import RequestUsage
 from tests.conformance import cases
 
@@ -94,3 +94,14 @@ async def test_events_from_parts_cases(given, expect):
 
 def test_both_cases_run():
     assert len(CASES) == 2
+
+
+async def test_a_call_without_a_name_is_not_shown_and_an_ending_without_a_reason_is_unknown():
+    told = []
+    events = AgentEvents(on_tool_call=told.append, on_tool_result=told.append, on_finish=told.append)
+    nameless = ToolCallDelta("1", "", "{}")
+    model = ScriptedModel([[nameless], ["x", FinishDelta("", RequestUsage(source="local"))]])
+    result = await create_agent(model).run("go", events=events)
+    assert [event.finish_reason for event in told] == ["unknown"]
+    assert result.finish_reason == "unknown"
+    assert model.requests[1].messages[-1].content[0].is_error

@@ -7,9 +7,9 @@ import datetime
 import decimal
 import json
 import sys
-import threading
 import typing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import pytest
@@ -100,6 +100,17 @@ class Checker:
         return even(value)
 
 
+class Later:
+    """An awaitable that is no coroutine."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __await__(self):
+        yield from asyncio.sleep(0).__await__()
+        return self.value
+
+
 DATE = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
 LIST = {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}
 TREE = {"type": ["array", "integer"], "items": {"$ref": "#"}}
@@ -142,6 +153,9 @@ TREE = {"type": ["array", "integer"], "items": {"$ref": "#"}}
         (even, wrapped(4), 2),
         (later_even, wrapped(4), 2),
         (Checker(), wrapped(4), 2),
+        (partial(lambda least, value: value + least, 1), wrapped(4), 5),
+        (lambda value: Later(value), wrapped(4), 4),
+        (lambda value: asyncio.ensure_future(later_even(value)), wrapped(4), 2),
     ],
 )
 async def test_every_kind_of_schema(schema, given, data):
@@ -209,11 +223,97 @@ async def test_the_plain_typed_dict_is_answered_with_one_sentence_where_pydantic
             await agent.run("go", schema=Plain)
 
 
-async def test_a_schema_never_asks_the_network():
-    remote = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/never.json"}}}
-    model = ScriptedModel([submit({"a": 1}), "no"])
-    with pytest.raises(IncompleteResultError, match=r"never\.json"):
-        await create_agent(model, max_repairs=0).run("go", schema=remote)
+class Unfinished(BaseModel):
+    other: Nowhere  # noqa: F821
+
+
+CYCLE: dict = {"type": "object"}
+CYCLE["properties"] = {"again": CYCLE}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/never.json"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}},
+        {"$ref": "#"},
+        {"$schema": []},
+        CYCLE,
+        Unfinished,
+        list["Nowhere"],  # noqa: F821
+    ],
+    ids=["remote", "missing", "itself", "no draft", "cycle", "model", "forward"],
+)
+async def test_a_mistake_in_a_schema_is_its_authors_and_no_request_pays_for_it(schema):
+    model = ScriptedModel([])
+    with pytest.raises(InvalidOptionError, match=r"^schema ") as caught:
+        await create_agent(model).run("go", schema=schema)
+    assert len(str(caught.value)) < 600
+    assert model.requests == []
+
+
+async def test_a_schema_may_hold_what_only_looks_like_a_reference():
+    schema = {
+        "type": "array",
+        "items": {"anyOf": [{"const": {"$ref": "#/x"}}, {"$ref": "#n"}, {"$ref": "#/$defs/m"}]},
+        "$defs": {"n": {"$anchor": "n", "type": "integer"}, "m": {"type": "null"}},
+    }
+    model = ScriptedModel([wrapped([{"$ref": "#/x"}, 1, None])])
+    assert (await create_agent(model).run("go", schema=schema)).data == [{"$ref": "#/x"}, 1, None]
+    shown = model.requests[0].tools[-1].parameters
+    assert shown["properties"]["result"]["items"] == schema["items"]
+    assert shown["$defs"] == schema["$defs"]
+    own = {
+        "$id": "urn:own",
+        "type": "array",
+        "items": {"$ref": "#/$defs/n"},
+        "$defs": {"n": {"type": "null"}},
+    }
+    model = ScriptedModel([wrapped([None])])
+    assert (await create_agent(model).run("go", schema=own)).data == [None]
+    assert model.requests[0].tools[-1].parameters["properties"]["result"] == own
+
+
+@pytest.mark.parametrize("member", ["anyOf", "allOf", "oneOf"])
+async def test_what_providers_refuse_at_the_root_of_parameters_goes_one_level_down(member):
+    schema = {"type": "object", member: [{"required": ["a"]}]}
+    model = ScriptedModel([wrapped({"a": 1})])
+    assert (await create_agent(model).run("go", schema=schema)).data == {"a": 1}
+    assert member not in model.requests[0].tools[-1].parameters
+
+
+async def test_a_refusal_is_bounded():
+    many = ScriptedModel([wrapped(["x"] * 5000), "no"])
+    with pytest.raises(IncompleteResultError) as caught:
+        await create_agent(many, max_repairs=0).run("go", schema=list[int])
+    assert len(str(caught.value)) < 8000
+    big = ScriptedModel([wrapped("x" * 100_000), "no"])
+    with pytest.raises(IncompleteResultError) as caught:
+        await create_agent(big, max_repairs=0).run("go", schema={"type": "integer"})
+    assert len(str(caught.value)) < 1000
+
+
+async def test_a_json_schema_is_checked_beside_the_loop():
+    schema = {"type": "array", "uniqueItems": True}
+    turns = 0
+
+    async def count():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.ensure_future(count())
+    value = [{"n": number} for number in range(400)]
+    model = ScriptedModel([wrapped(value)])
+    run = create_agent(model).stream("go", schema=schema)
+    before = None
+    async for event in run.events():
+        if event.type == "request-started":
+            before = turns
+    assert (await run.result()).data == value
+    assert turns - before > 50  # others had their turns while 80,000 pairs were compared
+    counting.cancel()
 
 
 async def test_the_tool_is_hidden_and_the_model_is_told_of_it():
@@ -292,16 +392,23 @@ async def test_the_active_request_is_closed_at_once():
     assert (result.data, result.text, closed) == (Point(x=1), "", [True])
 
 
-@pytest.mark.parametrize("error", [RuntimeError("late"), asyncio.CancelledError(), TimeoutError()])
-async def test_what_fails_while_the_request_is_closed_takes_nothing_away(error):
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("error", [RuntimeError("late"), asyncio.CancelledError(), TimeoutError(), "hangs"])
+async def test_what_fails_while_the_request_is_closed_takes_nothing_away(error, before, monkeypatch):
+    monkeypatch.setattr("runcell_nb.core.engine.CLOSE_SECONDS", 0.1)
+
     class Noisy:
         async def describe(self, name):
             return ModelInfo(name="noisy/model", local=True)
 
         async def stream(self, request):
             try:
+                if before:
+                    yield ToolCallDelta("l", "ls", "{}")
                 yield ToolCallDelta("s", "submitResult", '{"x": 1}')
             finally:
+                if error == "hangs":
+                    await asyncio.sleep(30)
                 raise error
 
     assert (await create_agent(Noisy()).run("go", schema=Point)).data == Point(x=1)
@@ -374,21 +481,6 @@ async def test_an_async_validator_may_take_longer_than_a_model_may_be_silent():
     assert (await create_agent(ScriptedModel([wrapped(1)]), limits=limits).run("go", schema=slow)).data == 1
 
 
-async def test_a_sync_validator_does_not_block_the_loop():
-    entered, leave = threading.Event(), threading.Event()
-
-    def blocking(value):
-        entered.set()
-        assert leave.wait(10)
-        return value
-
-    run = create_agent(ScriptedModel([wrapped(1)])).stream("go", schema=blocking)
-    while not entered.is_set():
-        await asyncio.sleep(0.01)
-    leave.set()  # only a loop that is not blocked gets here
-    assert (await run.result()).data == 1
-
-
 @pytest.mark.parametrize("leave", [SystemExit(3), KeyError("k"), StopIteration(), asyncio.CancelledError()])
 async def test_a_validator_that_raises_anything_else_refuses(leave):
     def sync(value):
@@ -397,9 +489,17 @@ async def test_a_validator_that_raises_anything_else_refuses(leave):
     async def later(value):
         raise leave
 
-    kinds = [sync, later] if not isinstance(leave, StopIteration) else [sync]
+    class Field(BaseModel):
+        x: int
+
+        @field_validator("x")
+        @classmethod
+        def check(cls, value):
+            raise leave
+
+    kinds = [sync] if isinstance(leave, StopIteration) else [sync, later, Field]
     for validator in kinds:
-        model = ScriptedModel([wrapped(1), "no"])
+        model = ScriptedModel([submit({"x": 1, "result": 1}), "no"])
         with pytest.raises(IncompleteResultError):
             await create_agent(model, max_repairs=0).run("go", schema=validator)
         assert type(leave).__name__ in model.requests[1].messages[-1].content[0].content[0].text
@@ -423,10 +523,10 @@ async def test_a_validator_is_asked_once_a_submission():
 
 @pytest.mark.parametrize("kind", ["sync", "async", "swallowing"])
 async def test_cancelling_while_a_submission_is_judged_wins_over_it(kind):
-    loop, runs = asyncio.get_running_loop(), []
+    runs = []
 
     def judge(value):
-        loop.call_soon_threadsafe(runs[0].cancel, "changed my mind")
+        runs[0].cancel("changed my mind")
         return value
 
     async def judge_later(value):
@@ -526,6 +626,32 @@ async def test_data_without_a_json_form_is_kept_as_it_was_submitted():
     await create_agent(ScriptedModel([wrapped([1])])).run("go", schema=anything, thread=thread)
     assert thread.messages[-1].data == [1]
     json.dumps(thread.to_dict())
+
+
+def deep(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+async def test_what_cannot_be_kept_is_refused_and_what_can_is_never_lost():
+    thread = create_thread()
+    model = ScriptedModel([submit(json.dumps({"a": deep(300)})), submit({"a": deep(5)})])
+    result = await create_agent(model).run("go", schema={"type": "object"}, thread=thread)
+    assert result.data == thread.messages[-1].data == {"a": deep(5)}
+
+    class Odd:
+        @property
+        def tolist(self):
+            raise RuntimeError("lazy")
+
+    for validator, submitted in ((lambda value: Odd(), 7), (lambda value: (n for n in value), [1, 2])):
+        thread = create_thread()
+        model = ScriptedModel([wrapped(submitted)])
+        result = await create_agent(model).run("go", schema=validator, thread=thread)
+        assert thread.messages[-1].data == submitted
+        assert isinstance(result.data, Odd) or list(result.data) == submitted
 
 
 async def test_two_structured_runs_at_once_do_not_meet():
