@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from .errors import CredentialError
 
 _DEFAULT_FOLDER = "~/.pi/agent"
 _NAME = "auth.json"
+_MAX_BYTES = 1_000_000
 _FORM = '{"openai": {"type": "api_key", "key": "…"}}'
 
 
@@ -52,7 +54,13 @@ async def read_auth_file(path: Path) -> Mapping[str, Any] | None:
 
 def _text(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would block, a device never end
+            raise OSError("it is no file")
+        with path.open("rb") as opened:
+            text = opened.read(_MAX_BYTES + 1)
+        if len(text) > _MAX_BYTES:
+            raise OSError(f"it has more than {_MAX_BYTES:,} bytes")
+        return text
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

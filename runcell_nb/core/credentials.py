@@ -108,6 +108,8 @@ def normalize_credentials(credentials: Any = "env", env_name: str | None = None)
     option = {to_snake(name): value for name, value in given.items() if isinstance(name, str)}
     kind = option.pop("type", None)
     kind = to_snake(kind) if isinstance(kind, str) else None
+    if given.get("type") is None:
+        raise CredentialError(f"credentials need a 'type'; {_USE}")
     if kind not in _READERS:
         raise CredentialError(f"Unknown credentials type{_shown(given.get('type'))}; {_USE}")
     fields, read = _READERS[kind]

@@ -199,7 +199,7 @@ class Engine:
             if self.accepted:
                 self.finish_reason = "stop"
                 break
-            if not exchange.response.calls:
+            if not exchange.response.calls or (submission is not None and submission.given_up):
                 break
         yield FinishEvent(self._setup.names.session_id, self.finish_reason)
 

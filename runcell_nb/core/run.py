@@ -176,11 +176,16 @@ class AgentRun(Generic[T]):
         session = None
         try:
             session = await self._open()
-        except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and not is_cancelled():
+        except Exception:
+            if not self._cancelled:
+                raise
+        except asyncio.CancelledError as error:
+            if not is_cancelled():
                 raise TurnError(message_of(error), cause=error) from error
             if not self._cancelled:
                 raise
+        except (SystemExit, KeyboardInterrupt) as error:  # of a gateway's or store's: it would end the loop
+            raise TurnError(f"{type(error).__name__}: {message_of(error)}", cause=error) from error
         if session is not None and not self._cancelled:
             return session
         if session is not None:  # somebody swallowed the cancellation

@@ -118,6 +118,12 @@ def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
 
     try:
         kind = validator_for(schema)
+        json.dumps(schema)
+        if schema and not any(name in kind.VALIDATORS for name in schema):
+            raise InvalidOptionError(
+                f"{option} has no word of JSON Schema, only {_cut(', '.join(map(repr, schema)))}; "
+                "an object is {'type': 'object', 'properties': {…}}."
+            )
         kind.check_schema(schema)
         checker = kind(schema, registry=REGISTRY)  # a closed one: left alone it would ask the network
         checker.is_valid(None)
@@ -130,7 +136,9 @@ def _of_json_schema(schema: dict[str, Any], option: str) -> ValueSchema:
         raise InvalidOptionError(
             f"{option} refers to {error.ref!r}, which it does not hold; put it under '$defs'.", cause=error
         ) from error
-    except (RecursionError, TypeError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidOptionError):
+            raise
         raise InvalidOptionError(
             f"{option} is not a valid JSON Schema: it is nested without end or has members of a wrong kind.",
             cause=error,

@@ -17,6 +17,9 @@ from .schemas import VALUE_MEMBERS, SchemaIssues, ValueSchema
 
 SUBMIT_RESULT = "submitResult"
 
+MAX_REFUSALS = 10
+"""Submissions that are refused in one turn before it ends."""
+
 INSTRUCTION = (
     f"When the work is done, hand in its result with the tool {SUBMIT_RESULT}; an answer in text is not "
     "read. If it is refused, mend what the refusal names and hand it in again."
@@ -56,6 +59,12 @@ class Submission:
         self.value: Any = None
         self.submitted: Any = None
         self.problem = _NOTHING
+        self._refusals = 0
+
+    @property
+    def given_up(self) -> bool:
+        """Whether so many were refused in this turn that it ends: a model can go on like that for ever."""
+        return self._refusals >= MAX_REFUSALS
 
     @property
     def repair_prompt(self) -> str:
@@ -68,6 +77,7 @@ class Submission:
     def begin_turn(self) -> None:
         """Forget why the last turn had no result."""
         self.problem = _NOTHING
+        self._refusals = 0
 
     async def judge(self, call: ToolCallBlock) -> ToolOutcome:
         """Validate a submission, exactly once.
@@ -104,6 +114,7 @@ class Submission:
         return given["result"]
 
     def _refused(self, issues: str) -> ToolOutcome:
+        self._refusals += 1
         self.problem = f"The last one was refused: {issues}"
         return text_outcome(issues, is_error=True)
 

@@ -11,6 +11,8 @@ from runcell_nb.core.errors import InvalidOptionError
 
 from .providers import LOCAL
 
+_NEWER = "(A model newer than the installed litellm needs a newer litellm.)"
+
 _SUGGESTIONS = 5
 _SHORTEST_PREFIX = 4
 
@@ -110,6 +112,8 @@ def suggestions(model: str, entries: Sequence[Entry]) -> list[str]:
 
 def _advice(model: str, entries: Sequence[Entry]) -> str:
     provider, slash, _ = model.partition("/")
+    if provider.strip().lower() == "local":
+        return "; the offline demo is 'local/demo'."
     if not slash:
         return "; give it as provider/model."
     if any(entry.qualified.startswith(provider + "/") for entry in entries):
@@ -120,7 +124,7 @@ def _advice(model: str, entries: Sequence[Entry]) -> str:
 def unknown_model(model: str, entries: Sequence[Entry]) -> InvalidOptionError:
     """Return the error for a name that means no model (FACTS 18.3)."""
     likely = suggestions(model, entries)
-    hint = f"; did you mean {', '.join(likely)}?" if likely else _advice(model, entries)
+    hint = f"; did you mean {', '.join(likely)}? {_NEWER}" if likely else _advice(model, entries)
     return InvalidOptionError(f'Unknown model "{model}"{hint}')
 
 

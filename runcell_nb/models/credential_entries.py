@@ -95,4 +95,4 @@ def _access_token(provider: str, entry: Mapping[str, Any], where: str, now: floa
 
 
 def _seconds(expires: float) -> float:
-    return expires if expires < _LARGEST_SECONDS else expires / 1000
+    return expires if expires < _LARGEST_SECONDS else expires // 1000

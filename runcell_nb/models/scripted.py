@@ -31,7 +31,7 @@ class ScriptedModel:
         Raises:
             InvalidOptionError: A step is of none of these kinds.
         """
-        if isinstance(responses, (str, Mapping)):
+        if isinstance(responses, (str, Mapping)) or not isinstance(responses, Iterable):
             raise InvalidOptionError(f"ScriptedModel takes a list of responses, got {responses!r}.")
         self._responses = [_steps(response) for response in responses]
         self._name = name
@@ -68,9 +68,12 @@ class ScriptedModel:
 def _steps(response: Step | Sequence[Step]) -> list[Step]:
     steps = list(response) if isinstance(response, Sequence) and not isinstance(response, str) else [response]
     for step in steps:
-        if isinstance(step, Mapping) and not isinstance(step.get("tool"), str):
+        if isinstance(step, Mapping) and (
+            not isinstance(step.get("tool"), str) or step.keys() - {"tool", "input", "id"}
+        ):
             raise InvalidOptionError(
-                f"A step of a script that is a dict needs 'tool', the name of a tool; got {step!r}."
+                "A step of a script that is a dict has 'tool', the name of a tool, and may have 'input' "
+                f"and 'id'; got {step!r}."
             )
         if not isinstance(step, (str, Mapping, BaseException, *get_args(ModelDelta))):
             raise InvalidOptionError(

@@ -494,3 +494,14 @@ async def test_a_gateway_may_return_its_iterator_and_its_description_in_other_wa
     model.stream = lambda request: ["a"]
     with pytest.raises(TurnError, match="async iterator"):
         await create_agent(model).run("go")
+
+
+@pytest.mark.parametrize("leave", [SystemExit(3), KeyboardInterrupt()])
+def test_no_gateway_ends_the_loop_that_plain_code_shares(leave):
+    class Model(Slow):
+        async def describe(self, name):
+            raise leave
+
+    with pytest.raises(TurnError, match=type(leave).__name__):
+        create_agent(Model()).run_sync("go")
+    assert create_agent(Slow()).run_sync("go").text == "a"

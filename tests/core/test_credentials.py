@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,11 +93,11 @@ def test_keys_are_copied_and_cannot_be_changed() -> None:
     [
         (None, "word or a mapping"),
         (5, "word or a mapping"),
-        ({}, "Unknown credentials type; use"),
+        ({}, "credentials need a .type."),
         ({"type": ["env"]}, "Unknown credentials type; use"),
         ("environment", "Unknown credentials type 'environment'"),
         (SECRET, "Unknown credentials type; use"),
-        ({"openai": SECRET}, "Unknown credentials type; use"),
+        ({"openai": SECRET}, "credentials need a .type."),
         ({"type": "env", "keys": {"openai": SECRET}}, "no field 'keys'"),
         ({"type": "local", "agentDirr": SECRET}, "no field 'agent_dirr'"),
         ("apiKeys", "at least one key"),
@@ -207,7 +209,7 @@ async def test_a_malformed_file_is_named_and_never_shown(content: str, tmp_path:
 
 async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "auth.json").mkdir()
-    with pytest.raises(CredentialError, match=r"auth\.json cannot be read \(Is a directory\)"):
+    with pytest.raises(CredentialError, match=r"auth\.json cannot be read \(it is no file\)"):
         await read_auth_file(tmp_path / "auth.json")
     with pytest.raises(CredentialError, match=r"cannot be read \(embedded null byte\)"):
         await read_auth_file(auth_file("/a\0b"))
@@ -219,10 +221,27 @@ async def test_the_file_is_read_off_the_event_loop(tmp_path: Path, monkeypatch: 
     import threading
 
     readers: list[Any] = []
-    read = Path.read_bytes
+    opened = Path.open
     monkeypatch.setattr(
-        Path, "read_bytes", lambda path: readers.append(threading.current_thread()) or read(path)
+        Path,
+        "open",
+        lambda path, *how, **more: readers.append(threading.current_thread()) or opened(path, *how, **more),
     )
     (tmp_path / "auth.json").write_text("{}")
     found: Mapping[str, Any] | None = await read_auth_file(tmp_path / "auth.json")
     assert found == {} and readers and threading.main_thread() not in readers
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "big"])
+async def test_what_is_no_file_of_a_sane_size_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "auth.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b" " * 1_000_001 + b"{}")
+    with pytest.raises(CredentialError, match=re.escape(str(path))):
+        await asyncio.wait_for(read_auth_file(path), 5)

@@ -661,3 +661,16 @@ async def test_two_structured_runs_at_once_do_not_meet():
             return (await agent.run("go", schema=Point, sandbox=sandbox)).data.x
 
     assert await asyncio.gather(*(one(number) for number in range(8))) == list(range(8))
+
+
+async def test_a_model_that_is_refused_again_and_again_comes_to_an_end():
+    refused = ScriptedModel([submit({})] * 50)
+    with pytest.raises(IncompleteResultError, match="Field required"):
+        await create_agent(refused, max_repairs=1).run("go", schema=Point)
+    assert len(refused.requests) == 20
+
+
+@pytest.mark.parametrize("schema", [{"a": int}, {"name": "string"}])
+async def test_a_mapping_that_is_no_json_schema_is_refused(schema):
+    with pytest.raises(InvalidOptionError, match=r"^schema "):
+        await create_agent(ScriptedModel([])).run("go", schema=schema)

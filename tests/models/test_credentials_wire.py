@@ -227,7 +227,7 @@ async def test_a_shared_store_is_asked_under_its_lock_and_left_alone(server: Wir
     assert store.writes == 0 and store.blobs["team"] is blob
 
 
-@pytest.mark.parametrize("expires", [FAR, FAR // 1000, None])
+@pytest.mark.parametrize("expires", [FAR, FAR // 1000, None, 10**400])
 async def test_a_sign_in_that_holds_is_sent_as_anthropic_wants_it(
     expires: Any, server: WireServer, trap: WireServer
 ) -> None:
