@@ -220,6 +220,7 @@ async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 async def test_the_file_is_read_off_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
+    (tmp_path / "auth.json").write_text("{}")
     readers: list[Any] = []
     opened = Path.open
     monkeypatch.setattr(
@@ -227,7 +228,6 @@ async def test_the_file_is_read_off_the_event_loop(tmp_path: Path, monkeypatch: 
         "open",
         lambda path, *how, **more: readers.append(threading.current_thread()) or opened(path, *how, **more),
     )
-    (tmp_path / "auth.json").write_text("{}")
     found: Mapping[str, Any] | None = await read_auth_file(tmp_path / "auth.json")
     assert found == {} and readers and threading.main_thread() not in readers
 
