@@ -80,6 +80,11 @@ class Thread:
         return copy.deepcopy(self._messages)
 
     @property
+    def message_count(self) -> int:
+        """How many messages there are; `messages` would copy them all."""
+        return len(self._messages)
+
+    @property
     def log(self) -> tuple[Message, ...] | None:
         """The engine's own log, which says more than `messages`; None when there is none to resume."""
         return self._log
@@ -89,6 +94,25 @@ class Thread:
         other = Thread(self._id)
         other._messages = copy.deepcopy(self._messages)
         other._log, other._foreign = self._log, copy.deepcopy(self._foreign)
+        return other
+
+    def rewound(self, messages: int, log: int | None) -> Thread:
+        """Return an independent copy of how the thread was earlier, under the same id.
+
+        Args:
+            messages: How many of the oldest messages it keeps.
+            log: How many of the oldest entries of the engine's log it keeps. None, or 0: it has no log,
+                and the next run is told the messages instead.
+
+        Raises:
+            InvalidOptionError: The thread has fewer of them.
+        """
+        _check_count("messages", messages, len(self._messages))
+        if log is not None:
+            _check_count("log entries", log, len(self._log or ()))
+        other = Thread(self._id)
+        other._messages = copy.deepcopy(self._messages[:messages])
+        other._log = self._log[:log] if self._log and log else None
         return other
 
     def to_dict(self) -> ThreadState:
@@ -195,6 +219,11 @@ def replay_prompt(messages: Sequence[ThreadMessage], prompt: str) -> str:
         if message.role == "agent" and message.has_data:
             parts.append(f"Agent's result: {compact_json(message.data)}")
     return "\n\n".join([*parts, "The user now says:", prompt])
+
+
+def _check_count(what: str, count: object, there: int) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= there:
+        raise InvalidOptionError(f"This thread has {there} {what}, it cannot be cut after {count!r}.")
 
 
 def _message_state(message: ThreadMessage) -> ThreadMessageState:

@@ -25,7 +25,7 @@ _PATTERNS = (
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/*=-]{6,}"), rf"\1{_MASK}"),
     (  # a header, also as Python prints it; a short value or one without a digit is likelier a word
         re.compile(
-            r"(?i)((?:authorization|api-key)\b['\"]?\s*[:=,]\s*b?['\"]?(?:(?:basic|token)\s+)?)(?=\D*\d)[\w.~+/*=-]{16,}"
+            r"(?i)((?:authorization|api-key)\b['\"]?\s*[:=,]\s*b?['\"]?(?:(?:basic|token)\s+)?)(?=[^\d\s]{0,200}\d)[\w.~+/*=-]{16,}"
         ),
         rf"\1{_MASK}",
     ),

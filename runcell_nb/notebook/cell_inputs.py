@@ -6,13 +6,17 @@ import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
-from runcell_nb.core.errors import InvalidOptionError
+from runcell_nb.core.errors import InvalidOptionError, message_of
 from runcell_nb.core.files import FileInput
-from runcell_nb.core.jsontext import compact_json
 
 from .disk_inputs import DiskFile, InputRoom, disk_files, read_disk_file
+from .option_line import EXPRESSION_INPUT
+from .shown_text import one_line
+from .variable_files import file_of_value
 
 NOTE_HEADING = "Files put into the sandbox:"
 """First line of the paragraph that tells the model what it was given."""
@@ -33,11 +37,14 @@ async def read_cell_inputs(names: Sequence[str], namespace: Mapping[str, Any]) -
     """Read what `--in` names, in a thread; cancelling gives it up.
 
     Args:
-        names: Variables first; what is no variable is a path, a folder or a glob on disk.
-        namespace: Of the notebook.
+        names: What is most literal counts first: a variable `df`, `name=expression`, a path, a folder or a
+            glob on disk, `df.parquet` for a variable that holds a DataFrame. `name.parquet=expression`
+            goes, too.
+        namespace: Of the notebook. Expressions are evaluated on a copy, on the thread: they bind nothing.
 
     Raises:
-        InvalidOptionError: Nothing of that name, a value of a kind that has no file form, or too much.
+        InvalidOptionError: Nothing of that name, an expression that fails, a value of a kind that has no
+            file form, or too much.
     """
     room = InputRoom()
     try:
@@ -55,53 +62,78 @@ def note_of(inputs: Sequence[CellInput]) -> str:
     return "\n".join([NOTE_HEADING, *(f"- {entry.note}" for entry in inputs[:MAX_NOTED]), *counted])
 
 
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value to put in, of a variable or an expression."""
+
+    name: str
+    code: CodeType | str
+    parquet: bool
+
+
 def _read(names: Sequence[str], namespace: Mapping[str, Any], room: InputRoom) -> list[CellInput]:
     """Find everything first: what is too much or missing is told before anything is read."""
-    found = [(name, None if name in namespace else _found(name, namespace, room)) for name in names]
+    found = [(name, _found(name, namespace, room)) for name in names]
     inputs: list[CellInput] = []
-    for name, files in found:
-        if files is None:
-            inputs.append(_variable(name, namespace[name]))
-            room.take(name, len(inputs[-1].file.bytes or b""))
+    for name, source in found:
+        if isinstance(source, _Value):
+            room.check()
+            path, data, note = file_of_value(
+                source.name, _held(name, source, namespace), parquet=source.parquet
+            )
+            room.take(name, len(data))
+            inputs.append(_described(path, data, note))
         else:
-            inputs.extend(_copy(file, read_disk_file(file, room)) for file in files)
+            inputs.extend(_copy(file, read_disk_file(file, room)) for file in source)
     return inputs
 
 
-def _found(name: str, namespace: Mapping[str, Any], room: InputRoom) -> list[DiskFile]:
+def _found(name: str, namespace: Mapping[str, Any], room: InputRoom) -> _Value | list[DiskFile]:
+    if name in namespace:
+        return _Value(name, name, parquet=False)
+    asked = EXPRESSION_INPUT.fullmatch(name)
+    if asked:
+        return _Value(asked["name"], _compiled(name, asked["code"].strip()), asked["ending"] is not None)
     files = disk_files(name, room)
-    if not files:
+    if files:
+        return files
+    variable = name.removesuffix(".parquet")
+    if variable in namespace:
+        return _Value(variable, variable, parquet=True)
+    near = _nearest(variable, namespace)
+    raise InvalidOptionError(f"--in {name!r}: no variable, file or folder of that name{near}.")
+
+
+def _compiled(word: str, code: str) -> CodeType:
+    if _on_disk(word):
         raise InvalidOptionError(
-            f"--in {name!r}: no variable, file or folder of that name{_nearest(name, namespace)}."
+            f"--in {word!r} is an expression and a file; write ./{word} for the file, or rename the value."
         )
-    return files
-
-
-def _variable(name: str, value: Any) -> CellInput:
-    if isinstance(value, str):
-        return _described(
-            f"{name}.txt", value.encode("utf-8", "replace"), f"text `{name}`, {len(value)} characters"
-        )
-    if isinstance(value, (bytes, bytearray)):
-        return _described(f"{name}.bin", bytes(value), f"bytes `{name}`, {len(value)} bytes")
-    if hasattr(value, "to_csv") and hasattr(value, "columns"):
-        return _table(name, value)
     try:
-        text = compact_json(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        kind = type(value).__name__
-        message = f"--in {name!r}: a {kind} has no file form; give text, bytes, a DataFrame or JSON values."
+        return compile(code, f"--in {word}", "eval", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else message_of(error)
+        how = f"quote all of it when it has blanks or quotes, or write ./{word} for a path"
+        message = f"--in {word!r}: {code!r} is no Python expression ({why}); {how}."
         raise InvalidOptionError(message, cause=error) from error
-    return _described(
-        f"{name}.json", text.encode("utf-8"), f"{type(value).__name__} `{name}` as JSON{_length(value)}"
-    )
 
 
-def _table(name: str, frame: Any) -> CellInput:
-    columns = [f"{column} ({dtype})" for column, dtype in list(frame.dtypes.items())[:40]]
-    more = "" if len(frame.columns) <= 40 else f" and {len(frame.columns) - 40} more"
-    note = f"DataFrame `{name}`, {len(frame):,} rows, columns: {', '.join(columns)}{more}"
-    return _described(f"{name}.csv", frame.to_csv(index=False).encode("utf-8"), note)
+def _on_disk(word: str) -> bool:
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
+
+
+def _held(word: str, source: _Value, namespace: Mapping[str, Any]) -> Any:
+    if isinstance(source.code, str):
+        return namespace[source.code]
+    try:
+        return eval(source.code, dict(namespace))  # the user wrote it as code, as in any cell
+    except Exception as error:
+        near = _nearest(error.name, namespace) if isinstance(error, NameError) and error.name else ""
+        why = f"{type(error).__name__}: {one_line(message_of(error)).rstrip('.')}{near}"
+        raise InvalidOptionError(f"--in {word!r}: {why}.", cause=error) from error
 
 
 def _copy(file: DiskFile, data: bytes) -> CellInput:
@@ -111,10 +143,6 @@ def _copy(file: DiskFile, data: bytes) -> CellInput:
 def _described(path: str, data: bytes, note: str) -> CellInput:
     line = " ".join(f"{path} ({note})".splitlines())  # names of files and columns may hold line ends
     return CellInput(FileInput(path, bytes=data), line)
-
-
-def _length(value: Any) -> str:
-    return f", {len(value):,} entries" if isinstance(value, (list, tuple, dict, set)) else ""
 
 
 _SHELL_NAMES = frozenset(("In", "Out", "exit", "quit", "open", "get_ipython"))

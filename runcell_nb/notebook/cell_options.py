@@ -1,61 +1,62 @@
-"""The options of a `%%runcell` line."""
+"""What a `%%runcell` line says."""
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import keyword
+import math
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, get_args
 
 from runcell_nb.core.errors import InvalidOptionError
+from runcell_nb.core.gateway import ThinkingLevel
 
-_FLAGS = ("--model", "--in", "--out", "--tools", "--max-seconds")
+from .option_line import EXPRESSION_INPUT, OPTIONS, given_options
 
-_LATER = frozenset(
-    [
-        "-t",
-        "--thread",
-        "-s",
-        "--sandbox",
-        "--schema",
-        "--thinking",
-        "--max-repairs",
-        "--max-cost",
-        "--max-tokens",
-        "--max-requests",
-        "--approve",
-        "--fresh",
-        "--background",
-        "--quiet",
-    ]
-)
-"""Options that are planned; whoever tries one should not be told to have mistyped it."""
+THINKING_LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellOptions:
-    """What a `%%runcell` line says.
+    """The options of one cell; None stands for what the line does not say.
 
     Attributes:
-        model: Model of this cell; None for the notebook's.
-        inputs: Variables, files, folders or globs to put into the sandbox.
+        model: Who answers, or the name of a variable that holds a gateway.
+        thread: Name of the conversation.
+        sandbox: Name of the sandbox.
+        schema: Name of the type that the result's data gets.
+        inputs: Variables, `name=expression`, files, folders or globs to put into the sandbox.
         out: Name that gets the `RunResult`.
         tools: Names of functions that the model may call.
+        thinking: How much the model thinks.
+        max_repairs: How often an answer that does not fit the schema may be mended, from 0.
+        max_cost: US dollars.
+        max_tokens: Tokens of all requests.
+        max_requests: Requests to the model.
         max_seconds: Deadline of the run.
+        fresh: Start from an empty thread and sandbox.
+        background: Return at once and go on in the cell's view.
+        quiet: Show only the answer, when the run is over.
     """
 
     model: str | None = None
+    thread: str | None = None
+    sandbox: str | None = None
+    schema: str | None = None
     inputs: tuple[str, ...] = ()
     out: str | None = None
     tools: tuple[str, ...] = ()
+    thinking: ThinkingLevel | None = None
+    max_repairs: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_requests: int | None = None
     max_seconds: float | None = None
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InvalidOptionError(f"%%runcell: {message}.")
+    fresh: bool = False
+    background: bool = False
+    quiet: bool = False
 
 
 def parse_cell_options(line: str) -> CellOptions:
@@ -67,12 +68,8 @@ def parse_cell_options(line: str) -> CellOptions:
     Raises:
         InvalidOptionError: An unknown option (with the nearest known one), a missing or a wrong value.
     """
-    found, rest = _parser().parse_known_args(words_of(line, "%%runcell"))
-    if rest:
-        raise InvalidOptionError(f"%%runcell: {_unknown(rest[0])}")
-    if found.out is not None and (not found.out.isidentifier() or keyword.iskeyword(found.out)):
-        raise InvalidOptionError(f"%%runcell: --out takes the name of a variable, got {found.out!r}.")
-    return CellOptions(found.model, _flat(found.inputs), found.out, _flat(found.tools), found.max_seconds)
+    given = given_options(words_of(line, "%%runcell"))
+    return CellOptions(**{name: _value(name, values) for name, values in given.items()})
 
 
 def words_of(line: str, magic: str) -> list[str]:
@@ -93,27 +90,75 @@ def words_of(line: str, magic: str) -> list[str]:
         raise InvalidOptionError(message, cause=error) from error
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="%%runcell", add_help=False, allow_abbrev=False)
-    parser.add_argument("-m", "--model")
-    parser.add_argument("--in", dest="inputs", nargs="+", action="append")
-    parser.add_argument("--out")
-    parser.add_argument("--tools", nargs="+", action="append")
-    parser.add_argument("--max-seconds", type=float)
-    return parser
+def _value(name: str, values: Sequence[str]) -> Any:
+    """Return the value of an option in its type."""
+    if name == "inputs":
+        return tuple(part for word in values for part in _input_names(word))
+    if name == "tools":
+        return tuple(part for word in values for part in _names(word))
+    if name not in _READERS:
+        return values[0] if values else True
+    read, takes = _READERS[name]
+    try:
+        return read(values[0])
+    except ValueError:
+        flag = next(option.flags[-1] for option in OPTIONS if option.name == name)
+        close = difflib.get_close_matches(values[0], THINKING_LEVELS, n=1) if read is _level else ()
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise InvalidOptionError(f"%%runcell: {flag} takes {takes}, got {values[0]!r}{hint}.") from None
 
 
-def _flat(groups: list[list[str]] | None) -> tuple[str, ...]:
-    """Several uses of an option add up; names may also be joined by commas."""
-    words = (word for group in groups or () for word in group)
-    return tuple(name for word in words for name in word.split(",") if name)
+def _names(word: str) -> list[str]:
+    """Names may also be joined by commas."""
+    return [name for name in word.split(",") if name]
 
 
-def _unknown(word: str) -> str:
-    if word in _LATER:
-        return f"the option {word} is not available in this version; see %%runcell?."
-    if not word.startswith("-"):
-        return f"{word!r} is no option; the prompt starts on the next line."
-    close = difflib.get_close_matches(word, _FLAGS, n=1, cutoff=0.7)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"unknown option {word!r}{hint}; see %%runcell?."
+def _input_names(word: str) -> list[str]:
+    return [word] if EXPRESSION_INPUT.fullmatch(word) else _names(word)
+
+
+def _variable(text: str) -> str:
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise ValueError
+    return text
+
+
+def _level(text: str) -> str:
+    if text not in THINKING_LEVELS:
+        raise ValueError
+    return text
+
+
+def _from_zero(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _from_one(text: str) -> int:
+    number = _from_zero(text)
+    if number == 0:
+        raise ValueError
+    return number
+
+
+def _amount(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number) or number <= 0:
+        raise ValueError
+    return number
+
+
+_COUNT = (_from_one, "a whole number from 1")
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "schema": (_variable, "the name of a type of the notebook"),
+    "out": (_variable, "the name of a variable"),
+    "thinking": (_level, f"one of {', '.join(THINKING_LEVELS)}"),
+    "max_repairs": (_from_zero, "a whole number from 0"),
+    "max_cost": (_amount, "a positive number of US dollars"),
+    "max_tokens": _COUNT,
+    "max_requests": _COUNT,
+    "max_seconds": (_amount, "a positive number of seconds"),
+}
+"""How the value of an option is read, and what to say of one that cannot be."""

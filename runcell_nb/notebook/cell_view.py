@@ -12,7 +12,7 @@ from runcell_nb.core.events import RunEvent, event_to_dict
 
 from .run_view import RunView
 from .shown_text import visible
-from .static_bundle import static_bundle
+from .static_bundle import answer_bundle, static_bundle
 from .static_text import static_plain
 from .tool_display import summary_of
 from .transcript import RunState, Transcript
@@ -27,8 +27,16 @@ class CellView(Protocol):
     def show(self, event: Mapping[str, Any]) -> None:
         """Show one event, as a dict of `event_to_dict`."""
 
-    def end(self, state: RunState, message: str | None = None) -> None:
-        """Show how the run ended and leave a copy that stays."""
+    def end(
+        self, state: RunState, message: str | None = None, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Show how the run ended and leave a copy that stays.
+
+        Args:
+            state: How it ended.
+            message: A sentence on what went wrong.
+            record: Of the turn, as a MIME bundle to stand beside the copy; None without one.
+        """
 
 
 class GuardedView:
@@ -47,7 +55,20 @@ class GuardedView:
         """
         self._view = view
         self._shows = (view.show, *listeners)
+        self._record: Mapping[str, Any] | None = None
         self.failed = False
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence about the run."""
+        self._tried(self._view.show, {"type": "notice", "text": sentence})
+
+    def show_data(self, data: str) -> None:
+        """Show the result of a structured run."""
+        self._tried(self._view.show, {"type": "data", "text": data})
+
+    def record(self, record: Mapping[str, Any] | None) -> None:
+        """Leave the record of the turn beside the copy that stays."""
+        self._record = record
 
     def show(self, event: RunEvent) -> None:
         """Show one event."""
@@ -58,16 +79,25 @@ class GuardedView:
 
     def end(self, state: RunState, message: str | None = None) -> None:
         """Show how the run ended."""
-        self._tried(self._view.end, state, message)
+        self._tried(self._view.end, state, message, self._record)
+
+    def complain(self, what: str, error: Exception) -> None:
+        """Tell in one line, once, that something beside the run went wrong.
+
+        Args:
+            what: What is incomplete for it: 'the display', say.
+            error: Why.
+        """
+        if not self.failed:
+            why = visible(" ".join(f"{type(error).__name__}: {message_of(error)}".split()))
+            sys.stderr.write(f"runcell: {what} is incomplete ({why}); the run goes on.\n")
+        self.failed = True
 
     def _tried(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T | None:
         try:
             return work(*arguments)
         except Exception as error:
-            if not self.failed:
-                why = visible(" ".join(f"{type(error).__name__}: {message_of(error)}".split()))
-                sys.stderr.write(f"runcell: the display is incomplete ({why}); the run goes on.\n")
-            self.failed = True
+            self.complain("the display", error)
             return None
 
 
@@ -92,13 +122,36 @@ class LiveCellView:
         """Show one event."""
         self._widget.feed(event)
 
-    def end(self, state: RunState, message: str | None = None) -> None:
+    def end(
+        self, state: RunState, message: str | None = None, record: Mapping[str, Any] | None = None
+    ) -> None:
         """Replace the widget by the static copy."""
         self._widget.finish(state, message)
         self._shell.display_pub.publish(
-            static_bundle(self.transcript), transient={"display_id": self._display_id}, update=True
+            {**static_bundle(self.transcript), **(record or {})},
+            transient={"display_id": self._display_id},
+            update=True,
         )
         self._widget.close()
+
+
+class QuietCellView:
+    """Shows nothing until the run is over, then the answer and what it cost."""
+
+    def __init__(self, shell: Any, stop: Callable[[], object], **titles: Any) -> None:
+        self._shell = shell
+        self.transcript = Transcript(**titles)
+
+    def show(self, event: Mapping[str, Any]) -> None:
+        """Take in one event."""
+        self.transcript.apply(event)
+
+    def end(
+        self, state: RunState, message: str | None = None, record: Mapping[str, Any] | None = None
+    ) -> None:
+        """Show the answer."""
+        self.transcript.finish(state, message)
+        self._shell.display_pub.publish({**answer_bundle(self.transcript), **(record or {})})
 
 
 class TextCellView:
@@ -113,10 +166,14 @@ class TextCellView:
         self.transcript.apply(event)
         if event["type"] == "text":
             self._write(event["text"])
+        elif event["type"] in ("notice", "data"):
+            self._write_line(event["text"])
         elif event["type"] == "tool-call":
             self._write_line(f"[{event['name']}] {summary_of(event['input'])}")
 
-    def end(self, state: RunState, message: str | None = None) -> None:
+    def end(
+        self, state: RunState, message: str | None = None, record: Mapping[str, Any] | None = None
+    ) -> None:
         """Write the summary."""
         self.transcript.finish(state, message)
         self._write_line(static_plain(self.transcript).splitlines()[0])

@@ -14,9 +14,12 @@ from runcell_nb.models.local_listings import LocalModel
 from runcell_nb.models.local_servers import LocalServer, find_local_servers
 
 from .cell_options import words_of
+from .command_words import up_to
+from .sandbox_commands import sandbox_command
 from .session import NotebookSession
-from .shown_text import count_text, visible
+from .shown_text import count_text, one_line, visible
 from .spending import CellUsage
+from .thread_commands import thread_command
 
 Command = Callable[[NotebookSession, list[str]], Any]
 
@@ -43,19 +46,21 @@ def run_command(session: NotebookSession, line: str) -> Any:
             else f"the commands are {', '.join(filter(None, _COMMANDS))}."
         )
         raise InvalidOptionError(f"%runcell: unknown command {name!r}; {hint}")
+    run_blocking(session.load)
     return _COMMANDS[name](session, arguments)
 
 
 def _status(session: NotebookSession, _arguments: list[str]) -> str:
-    turns = len(session.thread.messages) // 2
+    thread = session.book.active
     files = run_blocking(session.list_files)
+    kind = next(row.kind for row in session.shelf.rows if row.active)
     return "\n".join(
         [
             f"model    {session.settings.answering.sentence}",
-            f"thread   main, {count_text(turns, 'turn')}",
-            f"sandbox  virtual, {count_text(len(files), 'file')}",
+            f"thread   {thread.name}, {count_text(len(thread.turns), 'turn')}",
+            f"sandbox  {session.shelf.active} ({kind}), {count_text(len(files), 'file')}",
             f"spent    {_spent(session)}",
-            "commands model [NAME], files, usage; %%runcell? explains the cells",
+            "commands model [NAME], thread, sandbox, files, history, usage; %%runcell? explains the cells",
         ]
     )
 
@@ -104,7 +109,17 @@ def _usage(session: NotebookSession, _arguments: list[str]) -> str:
 
 def _row(entry: CellUsage) -> str:
     figures = f"{entry.number:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
-    return f"{figures} {entry.state:<8} {visible(entry.model)}"
+    return f"{figures} {entry.state:<8} {entry.thread:<16} {visible(entry.model)}"
+
+
+def _history(session: NotebookSession, arguments: list[str]) -> str:
+    up_to("history", arguments, 1)
+    thread = session.book.get(arguments[0]) if arguments else session.book.active
+    rows = [
+        f"{number:>4}  {turn.tokens:>9,} tokens  {turn.cost:<12} {one_line(turn.prompt, 100)}"
+        for number, turn in enumerate(thread.turns, 1)
+    ]
+    return "\n".join(rows) or f"thread {thread.name!r} has no turns yet."
 
 
 def _spent(session: NotebookSession) -> str:
@@ -112,4 +127,12 @@ def _spent(session: NotebookSession) -> str:
     return f"{tokens:,} tokens, {session.costs.text()}"
 
 
-_COMMANDS: dict[str, Command] = {"": _status, "model": _model, "files": _files, "usage": _usage}
+_COMMANDS: dict[str, Command] = {
+    "": _status,
+    "model": _model,
+    "thread": thread_command,
+    "sandbox": sandbox_command,
+    "files": _files,
+    "history": _history,
+    "usage": _usage,
+}

@@ -13,6 +13,7 @@ from typing import Any
 from runcell_nb.core.sync_bridge import run_blocking
 
 from .cell_transform import MAGICS_CLASS, rewrite_runcell_cell
+from .completion import register_completion, unregister_completion
 from .magics import RuncellMagics
 from .settings import Runcell
 
@@ -32,6 +33,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.configurables.append(settings)
     shell.register_magics(magics)
     shell.input_transformers_cleanup.insert(0, rewrite_runcell_cell)
+    register_completion(shell, lambda: magics.__dict__.get("session"))  # never makes one
     shell.display_formatter.ipython_display_formatter.for_type_by_name(*_RESULT, magics.show_once)
     sys.stdout.write(f"runcell: {settings.answering.sentence}\n")
     threading.Thread(
@@ -51,6 +53,7 @@ def unload_ipython_extension(shell: Any) -> None:
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("runcell", None)
     shell.input_transformers_cleanup.remove(rewrite_runcell_cell)
+    unregister_completion(shell)
     for configurable in (magics, magics.settings):
         shell.configurables.remove(configurable)
     formatter = shell.display_formatter.ipython_display_formatter
@@ -64,6 +67,7 @@ def _warm_up(model: str) -> None:
     from runcell_nb.core.backends import load_gateway
 
     import_module("runcell_nb.notebook.session")
+    import_module("runcell_nb.notebook.completion_choices")
     preload = getattr(load_gateway(model), "preload", None)
     if preload is not None:
         preload()

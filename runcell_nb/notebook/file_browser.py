@@ -1,22 +1,27 @@
-"""The file browser: the tree of a sandbox, the content of a file, live while an agent works (API 15)."""
+"""The file browser: the files of a sandbox, live while an agent works, to see and to change (API 15)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
-from html import escape
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 import anywidget
+import traitlets
 
 from runcell_nb.core.errors import InvalidOptionError, message_of
 from runcell_nb.core.sandbox import FileInfo, Sandbox, is_live_sandbox
 
 from .file_listing import FileListing
-from .file_preview import preview_of
+from .file_preview import diff_preview, preview_of
+from .file_requests import FileRequests
+from .file_static import static_listing
+from .front_end import draws_in_outputs
 from .front_files import front_text
 from .home_loop import call_at_home, running_loop
-from .shown_text import size_text, visible
+from .marked_files import read_marked
+from .shown_text import size_text
 
 REFRESH_SECONDS = 0.1
 """How long changes are gathered before the listing is read again."""
@@ -24,19 +29,18 @@ REFRESH_SECONDS = 0.1
 MAX_SHOWN_BYTES = 30_000_000
 """Larger files are not read to be shown."""
 
-MAX_DOWNLOAD_BYTES = 100_000_000
-"""Larger files do not go through the browser."""
-
-MAX_LISTED_FILES = 200
-"""Files of the static listing."""
+_DOUBTFUL_FILES = 200
 
 
 class FileBrowser(anywidget.AnyWidget):
-    """Shows the files of a sandbox: tree with sizes and change marks, content, download.
+    """Shows the files of a sandbox: tree with sizes and change marks, content, differences; and changes them.
 
-    It reads through the sandbox's own handle. Call `refresh` when files may have changed and `follow` to
+    It works through the sandbox's own handle. Call `refresh` when files may have changed and `follow` to
     show the file that is being written; `feed` does both from the events of a run. Needs a running
     event loop.
+
+    What is displayed, and saved in the notebook, is a static listing; a live page draws the browser in its
+    place. So a notebook that is opened without its kernel shows the listing.
 
     Args:
         sandbox: The live handle.
@@ -47,8 +51,22 @@ class FileBrowser(anywidget.AnyWidget):
         InvalidOptionError: `sandbox` is no live handle, or no event loop is running.
     """
 
-    _esm = front_text("dom.js", "store.js", "file_tree.js", "file_browser.js")
+    _esm = front_text(
+        "dom.js",
+        "store.js",
+        "file_tree.js",
+        "file_rows.js",
+        "highlight.js",
+        "json_folds.js",
+        "file_content.js",
+        "ask_bar.js",
+        "file_transfer.js",
+        "file_place.js",
+        "file_actions.js",
+        "file_browser.js",
+    )
     _css = front_text("theme.css", "file_browser.css")
+    place = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, sandbox: Sandbox, files: Iterable[FileInfo] | None = None) -> None:
         self._closed = False
@@ -59,9 +77,10 @@ class FileBrowser(anywidget.AnyWidget):
                 f"FileBrowser needs a live sandbox of create_sandbox(), got {sandbox!r}."
             )
         self._loop = _needed_loop()
-        super().__init__()
+        super().__init__(place=uuid4().hex)
         self._sandbox = sandbox
         self._listing = FileListing()
+        self._requests = FileRequests(sandbox, self._listing, self)
         if files is not None:
             self._listing.take(files)
         self._refreshing: asyncio.Task[None] | None = None
@@ -69,9 +88,10 @@ class FileBrowser(anywidget.AnyWidget):
         self._seq = 0
         self._wanted: str | None = None
         self._open: str | None = None
+        self._open_diff = False
         self._open_stamp: object = None
         self.on_msg(self._received)
-        self._start(self.refresh())
+        self._start(self.mark())
 
     async def refresh(self) -> None:
         """Read the listing again and show what changed.
@@ -85,10 +105,15 @@ class FileBrowser(anywidget.AnyWidget):
         await asyncio.shield(self._refreshing)
 
     async def mark(self) -> None:
-        """Forget the change marks: from now on they say what changed since this call."""
+        """Forget the change marks: from now on they and the differences say what changed since this call."""
         await self.refresh()
-        self._listing.mark()
+        infos = self._listing.mark()
         self._tell_changes()
+        marked = await read_marked(self._sandbox, infos)
+        await self.refresh()
+        self._listing.know(marked, infos)
+        if self._open is not None and self._open_diff:
+            await self._show(self._open)
 
     def follow(self, path: str) -> None:
         """Select a file and show its content, unless the person has switched following off.
@@ -120,37 +145,28 @@ class FileBrowser(anywidget.AnyWidget):
 
     def static_bundle(self) -> dict[str, str]:
         """Return the listing as a MIME bundle of HTML and plain text, for where widgets do not live."""
-        title = f"{self._sandbox.kind} sandbox, {self._listing.summary()}"
-        rows = [
-            (mark, visible(path), size_text(size)) for path, (size, mark) in self._listing.entries.items()
-        ]
-        shown, more = rows[:MAX_LISTED_FILES], len(rows) - MAX_LISTED_FILES
-        note = f"and {more:,} more" if more > 0 else ""
-        plain = [title, *(f"{mark or ' '} {path}  {size}" for mark, path, size in shown), note]
-        cells = (
-            f"<tr><td>{mark}</td><td><code>{escape(path)}</code></td><td>{size}</td></tr>"
-            for mark, path, size in shown
-        )
-        html = f"<div><b>{escape(title)}</b><table>{''.join(cells)}</table>{note}</div>"
-        return {"text/html": html, "text/plain": "\n".join(line for line in plain if line)}
+        return static_listing(self._sandbox.kind, self._listing, self.place)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0].update(self.static_bundle())
-        return bundle
+        """The static listing; front ends whose page our script cannot reach get the widget itself too."""
+        own = None if draws_in_outputs() else super()._repr_mimebundle_(**kwargs)
+        data, metadata = own or ({}, {})
+        return {**data, **self.static_bundle()}, metadata
 
     async def _refresh(self) -> None:
         while True:
             self._again = False
             self._listing.take(await self._sandbox.list_files())
+            doubtful = self._listing.doubtful(_DOUBTFUL_FILES)
+            for path, data in zip(doubtful, await self._sandbox.read_files(doubtful), strict=True):
+                self._listing.judge(path, data)
             self._tell_changes()
             if self._wanted in self._listing.entries:
                 self.send({"type": "follow", "path": self._wanted})
                 self._wanted = None
             if self._open is not None and self._listing.stamp(self._open) != self._open_stamp:
                 await self._show(self._open)
-            if not self._again:
+            if not self._again and len(doubtful) < _DOUBTFUL_FILES:
                 return
 
     def _refresh_soon(self) -> None:
@@ -165,13 +181,13 @@ class FileBrowser(anywidget.AnyWidget):
         self._start(self.refresh())
 
     async def _show(self, path: str) -> None:
-        """Send the content of a file, or why there is none."""
+        """Send the content of a file or its difference, or why there is none."""
         self._open, self._open_stamp = path, self._listing.stamp(path)
-        content, buffers = await self._content(path)
+        content, buffers = await (self._difference(path) if self._open_diff else self._content(path))
         self.send({"type": "content", "path": path, **content}, buffers)
 
     async def _content(self, path: str) -> tuple[dict[str, Any], list[bytes]]:
-        data = await self._read(path, MAX_SHOWN_BYTES)
+        data = await self._requests.read(path, MAX_SHOWN_BYTES)
         if data is None:
             return {"kind": "missing", "note": "This file is gone."}, []
         if isinstance(data, int):
@@ -179,27 +195,17 @@ class FileBrowser(anywidget.AnyWidget):
         content, buffers = await asyncio.to_thread(preview_of, path, data)
         return {"size": len(data), **content}, buffers
 
-    async def _download(self, path: str) -> None:
-        data = await self._read(path, MAX_DOWNLOAD_BYTES)
-        if data is None:
-            self._complain(f"{visible(path)} is gone.")
-        elif isinstance(data, int):
-            self._complain(f"{visible(path)} has {size_text(data)}; read it with sandbox.read_file.")
-        else:
-            self.send({"type": "file", "path": path}, [data])
-
-    async def _read(self, path: str, limit: int) -> bytes | int | None:
-        """Return a listed file, its size when it is larger than the limit, None when it is gone.
-
-        The size in the listing keeps large files from being read; a file can have grown since.
-        """
-        entry = self._listing.entries.get(path)
-        if entry is None:
-            return None
-        if entry[0] > limit:
-            return entry[0]
-        data = await self._sandbox.read_file(path)
-        return len(data) if data is not None and len(data) > limit else data
+    async def _difference(self, path: str) -> tuple[dict[str, Any], list[bytes]]:
+        before = self._listing.marked.content(path)
+        if before is None and self._listing.was_there(path):
+            return {
+                "kind": "binary",
+                "note": "What it held before is not kept, so there is no difference.",
+            }, []
+        after = await self._requests.read(path, MAX_SHOWN_BYTES)
+        if isinstance(after, int):
+            return {"kind": "binary", "note": f"A file of {size_text(after)}, too large to compare."}, []
+        return await asyncio.to_thread(diff_preview, before, after), []
 
     def _tell_changes(self) -> None:
         files, gone = self._listing.changes()
@@ -216,24 +222,34 @@ class FileBrowser(anywidget.AnyWidget):
     def _complain(self, sentence: str) -> None:
         self.send({"type": "problem", "text": sentence})
 
-    def _received(self, _widget: object, content: Mapping[str, Any], _buffers: object) -> None:
+    def _received(self, _widget: object, content: Mapping[str, Any], buffers: Sequence[Any]) -> None:
         """Take a message from a front end; it can come on another thread."""
-        call_at_home(self._loop, self._answer, dict(content))
+        call_at_home(self._loop, self._answer, dict(content), list(buffers or []))
 
-    def _answer(self, content: dict[str, Any]) -> None:
-        kind, path = content.get("type"), content.get("path")
+    def _answer(self, content: dict[str, Any], buffers: list[Any]) -> None:
+        kind = content.get("type")
         if kind == "resync":
             self._tell_whole()
             if self._open is not None:
                 self._start(self._show(self._open))
         elif kind == "refresh":
             self._start(self.refresh())
-        elif kind in ("open", "download") and isinstance(path, str):
-            # Limits go by the listing, so only its own paths are taken: "./big" would have no size there.
-            if path not in self._listing.entries:
-                self._complain(f"There is no file {path!r} in the listing; refresh it.")
-            else:
-                self._start(self._show(path) if kind == "open" else self._download(path))
+        elif kind == "mark":
+            self._start(self.mark())
+        elif kind == "static":
+            self.send({"type": "static", "bundle": self.static_bundle()})
+        elif kind in ("open", "diff"):
+            self._open_asked(str(content.get("path")), kind == "diff")
+        else:
+            self._start(self._requests.serve(content, buffers))
+
+    def _open_asked(self, path: str, diff: bool) -> None:
+        # Limits go by the listing, so only its own paths are taken: "./big" would have no size there.
+        if path not in (self._listing.shown() if diff else self._listing.entries):
+            self._complain(f"There is no file {path!r} in the listing; refresh it.")
+        else:
+            self._open_diff = diff
+            self._start(self._show(path))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work for a message in the background; a failure is one sentence in the browser."""

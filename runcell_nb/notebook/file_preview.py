@@ -8,6 +8,7 @@ import json
 from pathlib import PurePosixPath
 from typing import Any
 
+from runcell_nb.core.diffs import MAX_DIFF_LINES, diff_of
 from runcell_nb.core.image_type import image_type
 
 from .shown_text import count_text, one_line, size_text, visible
@@ -24,6 +25,7 @@ MAX_IMAGE_BYTES = 10_000_000
 MAX_TABLE_ROWS = 200
 """Rows of a table that are shown."""
 
+_JSON_SUFFIXES = (".json", ".geojson", ".ipynb")
 _MAX_COLUMNS = 60
 _MAX_LINE_CHARS = 5_000
 
@@ -36,8 +38,8 @@ def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         data: The whole content.
 
     Returns:
-        `kind` is 'text', 'table', 'image' or 'binary'; `note` states what was left out; the bytes of an
-        image are the one buffer.
+        `kind` is 'text', 'json' (laid out, a value a line), 'table', 'image' or 'binary'; `note` states what
+        was left out; the bytes of an image are the one buffer.
     """
     media_type = image_type(data)
     if media_type is not None:
@@ -56,12 +58,33 @@ def preview_of(path: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         table = _table(text, "\t" if suffix == ".tsv" else ",", whole=not note)
         if table is not None:
             return table, []
-    if suffix == ".json" and not note:
-        text = _pretty(text)
-    shown = _short_lines(visible(text))
+    laid_out = _pretty(text) if suffix in _JSON_SUFFIXES and not note else None
+    shown = _short_lines(visible(text if laid_out is None else laid_out))
+    kind = "text" if laid_out is None or len(shown) > MAX_SHOWN_CHARS else "json"
     if len(shown) > MAX_SHOWN_CHARS:
         note = f"The first {MAX_SHOWN_CHARS:,} characters as shown here; download the file for the rest."
-    return {"kind": "text", "text": shown[:MAX_SHOWN_CHARS], "note": note}, []
+    return {"kind": kind, "text": shown[:MAX_SHOWN_CHARS], "note": note}, []
+
+
+def diff_preview(before: bytes | None, after: bytes | None) -> dict[str, Any]:
+    """Return what changed in a file, as plain JSON.
+
+    Args:
+        before: What it held at the mark; None when it was not there.
+        after: What it holds; None when it is gone.
+
+    Returns:
+        `kind` is 'diff', with `lines`, each with its sign, and counts `added` and `removed`; or 'binary'
+        with a `note` why there is none.
+    """
+    diff = diff_of(before, after)
+    if diff is None:
+        return {"kind": "binary", "note": "A binary file; its changes cannot be shown line by line."}
+    if diff.added is None and not diff.lines:
+        return {"kind": "binary", "note": "The file is too large to be compared line by line."}
+    shown = [_short_lines(visible(line)).replace("\n", "\u240a") for line in diff.lines[:MAX_DIFF_LINES]]
+    note = f"{count_text(diff.omitted, 'line')} of the changes left out." if diff.omitted else ""
+    return {"kind": "diff", "lines": shown, "added": diff.added, "removed": diff.removed, "note": note}
 
 
 def _image(media_type: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -108,8 +131,8 @@ def _table(text: str, delimiter: str, *, whole: bool) -> dict[str, Any] | None:
     return {"kind": "table", "head": rows[0], "rows": rows[1:], "note": note.strip()}
 
 
-def _pretty(text: str) -> str:
-    """Return JSON laid out, as far as it is shown: deep nesting makes it many times longer."""
+def _pretty(text: str) -> str | None:
+    """Return JSON laid out, None for other text; only what is shown, for deep nesting makes it far longer."""
     pieces: list[str] = []
     length = 0
     try:
@@ -119,7 +142,7 @@ def _pretty(text: str) -> str:
             if length > MAX_SHOWN_CHARS:
                 break
     except (ValueError, RecursionError):
-        return text
+        return None
     return "".join(pieces)
 
 

@@ -1,4 +1,4 @@
-"""The notebook session: one thread, one sandbox and the money spent, for all cells of a kernel."""
+"""The notebook session: threads, sandboxes and the money spent, for all cells of a kernel."""
 
 from __future__ import annotations
 
@@ -6,34 +6,29 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runcell_nb.core.agent import create_agent
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
-from runcell_nb.core.errors import InvalidOptionError
-from runcell_nb.core.gateway import ModelGateway
-from runcell_nb.core.limits import RunLimits
 from runcell_nb.core.result import RunResult
-from runcell_nb.core.run import AgentRun
 from runcell_nb.core.sandbox import FileInfo, Sandbox
-from runcell_nb.core.sandbox_options import create_sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
 
-from .cell_inputs import CellInput, note_of, read_cell_inputs
+from .background import BackgroundRuns
+from .cell_identity import CellCounter
 from .cell_options import CellOptions, parse_cell_options
-from .cell_view import GuardedView, LiveCellView, TextCellView
+from .cell_run import CellRun
+from .cell_setup import agent_of, limits_of, schema_of
+from .cell_view import GuardedView, LiveCellView, QuietCellView, TextCellView
 from .cost import CostTally
 from .file_browser import FileBrowser
+from .file_history import FileHistory
 from .interrupt import Stopper, interrupt_stops
-from .run_end import STOPPED, end_of
+from .notebook_memory import NotebookMemory
+from .notebook_thread import NotebookThread
+from .sandbox_shelf import SandboxShelf
 from .settings import Runcell
 from .spending import CellUsage, RunMeter
-from .transcript import RunState
-
-THREAD_NAME = "main"
-
-SETTLE_SECONDS = 5.0
-"""The longest wait for the last events of a run that is over, or was left behind because it hangs."""
+from .turns import ThreadBook
 
 
 class NotebookSession:
@@ -41,7 +36,10 @@ class NotebookSession:
 
     Attributes:
         settings: Traitlets of the user.
-        thread: The conversation.
+        book: The threads.
+        shelf: The sandboxes.
+        files: States of the files before and after each turn.
+        snapshots: Ids of the states that somebody asked to keep, by name, oldest first.
         spent: One entry a run, oldest first.
         costs: Money of all runs.
         last_result: Of the last successful run; already shown in its own cell.
@@ -49,10 +47,15 @@ class NotebookSession:
 
     def __init__(self, shell: Any, settings: Runcell) -> None:
         self._shell = shell
-        self._sandbox: Sandbox | None = None
         self._browser: FileBrowser | None = None
+        self._cells = CellCounter(shell)
+        self._memory = NotebookMemory(shell)
+        self._background = BackgroundRuns()
         self.settings = settings
-        self.thread = Thread()
+        self.book = ThreadBook()
+        self.shelf = SandboxShelf()
+        self.files = FileHistory()
+        self.snapshots: dict[str, str] = {}
         self.spent: list[CellUsage] = []
         self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
@@ -61,6 +64,17 @@ class NotebookSession:
     def in_kernel(self) -> bool:
         """Whether a kernel shows displays; a plain terminal shows text."""
         return getattr(self._shell, "kernel", None) is not None
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The user's variables."""
+        found: dict[str, Any] = self._shell.user_ns
+        return found
+
+    @property
+    def thread(self) -> Thread:
+        """The conversation that cells go on with unless told otherwise."""
+        return self.book.active.thread
 
     async def choose_model(self, name: str) -> None:
         """Let a model answer from now on.
@@ -72,15 +86,34 @@ class NotebookSession:
         await load_gateway(name).describe(name)
         self.settings.model = name
 
+    async def load(self, cell_id: str | None = None) -> None:
+        """Take up, once, what the notebook has kept of its threads and files.
+
+        Args:
+            cell_id: Of the running cell; None where no front end told it, or for a line magic.
+        """
+        loaded = await self._memory.load(self.namespace, cell_id)
+        if loaded is not None and not any(thread.turns for thread in self.book):
+            self.book, self.files = loaded.book, loaded.files
+
     async def sandbox(self) -> Sandbox:
-        """Return the notebook's sandbox, made on first use."""
-        if self._sandbox is None:
-            self._sandbox = await create_sandbox("virtual")
-        return self._sandbox
+        """Return the active sandbox, made on first use."""
+        sandbox = await self.shelf.get()
+        await self.rebuilt(self.shelf.active, sandbox)
+        return sandbox
+
+    async def rebuilt(self, name: str, sandbox: Sandbox) -> str | None:
+        """Bring the files that the notebook has kept into a new sandbox, once.
+
+        Returns:
+            A sentence on what is there again and what is gone; None where nothing had to be rebuilt.
+        """
+        return await self._memory.rebuild(name, sandbox, self.files)
 
     async def list_files(self) -> list[FileInfo]:
-        """Return the files of the sandbox; none before it is made."""
-        return [] if self._sandbox is None else await self._sandbox.list_files()
+        """Return the files of the active sandbox; none before it is made."""
+        sandbox = self.shelf.made()
+        return [] if sandbox is None else await sandbox.list_files()
 
     def browse(self) -> FileBrowser:
         """Return a file browser that shows the file changed last and follows the agent's work.
@@ -97,107 +130,77 @@ class NotebookSession:
         return browser
 
     async def _opened(self) -> tuple[Sandbox, list[FileInfo]]:
+        await self.load()
         sandbox = await self.sandbox()
         return sandbox, await sandbox.list_files()
 
-    async def run_cell(self, line: str, body: str) -> RunResult[Any]:
+    async def run_cell(self, line: str, body: str) -> RunResult[Any] | None:
         """Run one `%%runcell` cell.
 
         Args:
             line: The options, literally.
             body: The prompt, literally.
 
+        Returns:
+            The `RunResult`; with `--background` nothing.
+
         Raises:
             RuncellError: What went wrong, in one sentence; the thread is as before.
         """
+        cell, cell_id = self._cells.next()
         options = parse_cell_options(line)
         prompt = checked_prompt(body)
-        agent = create_agent(self._model(options.model), tools=self._tools(options.tools))
+        limits_of(options)
+        schema = schema_of(options, self.namespace)
+        agent = agent_of(options, self.namespace, self.settings.answering.model)
         stop = Stopper()
         with interrupt_stops(stop, asyncio.get_running_loop()):
-            inputs, sandbox = await stop.during(self._prepared(options))
-            note = note_of(inputs)
-            # The view comes first: a run without one could not be stopped.
-            view = self._view(stop, options.model or self.settings.answering.model)
-            run = agent.stream(
-                f"{prompt}\n\n{note}" if note else prompt,
-                files=[entry.file for entry in inputs],
-                sandbox=sandbox,
-                thread=self.thread,
-                limits=RunLimits(max_seconds=options.max_seconds),
-            )
-            stop.stops(lambda: run.cancel(STOPPED))
-            return await self._watch(run, view, options.out)
+            await stop.during(self.load(cell_id))
+            thread = self.book.get(options.thread) if options.thread else self.book.active
+            await stop.during(self._background.free(thread.name))
+            run = CellRun(self, options, prompt, agent, schema, cell)
+            if options.background and self.in_kernel:
+                await stop.during(self._background.start(thread.name, run, options.out, self.namespace))
+                return None
+            return await run.go(stop)
 
     async def close(self) -> None:
-        """Give the sandbox back."""
-        if self._sandbox is not None:
-            await self._sandbox.destroy()
+        """Stop what runs in the background and give the sandboxes back."""
+        await self._background.close()
+        await self.shelf.close()
 
-    async def _prepared(self, options: CellOptions) -> tuple[list[CellInput], Sandbox]:
-        return await read_cell_inputs(options.inputs, self._shell.user_ns), await self.sandbox()
+    async def keep(self, thread: NotebookThread, view: GuardedView) -> None:
+        """Let the notebook keep its threads and files, and the view the record of the last turn."""
+        turns = self.book.active.turns
+        files = turns[-1].files_after if turns else None
+        view.record(await self._memory.keep(self.book, self.files, files, thread))
 
-    def _model(self, name: str | None) -> str | ModelGateway:
-        """Return what answers a cell: a model's name, or a gateway that a variable of that name holds."""
-        if name is None:
-            return self.settings.answering.model
-        held = self._shell.user_ns.get(name)
-        return held if isinstance(held, ModelGateway) else name
+    def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None:
+        """Add what a run used."""
+        self.spent.append(meter.entry(len(self.spent) + 1, state, thread, cell))
 
-    def _tools(self, names: tuple[str, ...]) -> dict[str, Any]:
-        held = self._shell.user_ns
-        for name in names:
-            if name not in held:
-                raise InvalidOptionError(
-                    f"--tools {name!r}: no function of that name; define it in a cell first."
-                )
-        return {name: held[name] for name in names}
-
-    async def _watch(self, run: AgentRun[Any], view: GuardedView, out: str | None) -> RunResult[Any]:
-        """Show a run to its end and keep what it used; nothing of that touches its result."""
-        meter = RunMeter(self.costs)
-        telling = asyncio.ensure_future(_tell(run, view, meter))
-        try:
-            result = await run.result()
-        except BaseException as error:
-            await self._end(telling, view, meter, *end_of(error))
-            raise
-        if out is not None:
-            self._shell.user_ns[out] = result
-        await self._end(telling, view, meter, "done")
-        self.last_result = result if self.in_kernel and not view.failed else None
-        return result
-
-    async def _end(
-        self,
-        telling: asyncio.Task[None],
-        view: GuardedView,
-        meter: RunMeter,
-        state: RunState,
-        message: str | None = None,
-    ) -> None:
-        """Let the last events be shown, a bounded time: a run that hangs has no end."""
-        try:
-            await asyncio.wait({telling}, timeout=SETTLE_SECONDS)
-        finally:
-            telling.cancel()
-            view.end(state, message)
-            if meter.started:
-                self.spent.append(meter.entry(len(self.spent) + 1, state))
-
-    def _view(self, stop: Callable[[], object], model: str) -> GuardedView:
-        titles = {"model": model, "thread": THREAD_NAME, "turn": len(self.thread.messages) // 2 + 1}
+    def view(self, stop: Callable[[], object], options: CellOptions, thread: NotebookThread) -> GuardedView:
+        """Return the view of a run that is about to start."""
+        titles = {
+            "model": options.model or self.settings.answering.model,
+            "thread": thread.name,
+            "turn": len(thread.turns) + 1,
+        }
         if not self.in_kernel:
             return GuardedView(TextCellView(**titles))
-        return GuardedView(LiveCellView(self._shell, stop, **titles), self._feed_browser)
+        kind = QuietCellView if options.quiet else LiveCellView
+        return GuardedView(kind(self._shell, stop, **titles), self._feed_browser)
+
+    def rebrowse(self) -> None:
+        """Close the file browser: its sandbox is not the one that cells work in any more."""
+        if self._browser is not None:
+            self._browser.close()
+            self._browser = None
+
+    def files_changed(self) -> None:
+        """Show files that changed otherwise than by a run."""
+        self._feed_browser({"type": "tool-result"})
 
     def _feed_browser(self, event: Mapping[str, Any]) -> None:
         if self._browser is not None:
             self._browser.feed(event)
-
-
-async def _tell(run: AgentRun[Any], view: GuardedView, meter: RunMeter) -> None:
-    """Count and show the events of a run."""
-    async for event in run.events():
-        meter.take(event)
-        view.show(event)

@@ -20,6 +20,8 @@ class CellUsage:
         usage: Tokens and cost.
         cost: As shown to a person.
         state: 'done', 'failed' or 'stopped'.
+        thread: Name of the thread.
+        cell: To which the run belonged.
     """
 
     number: int
@@ -27,6 +29,8 @@ class CellUsage:
     usage: RunUsage
     cost: str
     state: str
+    thread: str
+    cell: str
 
 
 @dataclass(slots=True)
@@ -53,6 +57,21 @@ class RunMeter:
             for tally in (self._costs, self.total):
                 tally.add_request(asdict(event.usage))
 
-    def entry(self, number: int, state: str) -> CellUsage:
-        """Return what was counted as the entry of a run that ended in `state`."""
-        return CellUsage(number, self._model, self._usage, self._costs.text(), state)
+    @property
+    def model(self) -> str:
+        """What answered; empty before the run has started."""
+        return self._model
+
+    @property
+    def tokens(self) -> int:
+        """Tokens so far, in and out."""
+        return self._usage.total_tokens
+
+    @property
+    def cost(self) -> str:
+        """Cost so far, as shown to a person."""
+        return self._costs.text()
+
+    def entry(self, number: int, state: str, thread: str, cell: str) -> CellUsage:
+        """Return what was counted as the entry of a run of a cell that ended in `state`."""
+        return CellUsage(number, self._model, self._usage, self._costs.text(), state, thread, cell)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .static_html import static_html
-from .static_text import static_markdown, static_plain
+from .static_html import answer_html, static_html
+from .static_text import answer_plain, static_markdown, static_plain
 from .transcript import Transcript
 
 
@@ -14,3 +14,8 @@ def static_bundle(transcript: Transcript) -> dict[str, str]:
         "text/markdown": static_markdown(transcript),
         "text/plain": static_plain(transcript),
     }
+
+
+def answer_bundle(transcript: Transcript) -> dict[str, str]:
+    """Return the answer alone as a MIME bundle of HTML and plain text."""
+    return {"text/html": answer_html(transcript), "text/plain": answer_plain(transcript)}

@@ -50,6 +50,11 @@ _ADDED, _REMOVED = "background-color:rgba(46,160,67,0.2)", "background-color:rgb
 _DOTS = {"done": _GOOD, "failed": _WRONG, "stopped": _WAIT, "running": "color:#1976d2"}
 
 
+def answer_html(transcript: Transcript) -> str:
+    """Return the answer alone, with the line of figures, as one HTML fragment."""
+    return _Page(transcript).answer()
+
+
 def static_html(transcript: Transcript) -> str:
     """Return the whole run as one HTML fragment; everything that came from outside is escaped."""
     return _Page(transcript).html()
@@ -62,12 +67,17 @@ class _Page:
         self._transcript = transcript
         self._room = MAX_DETAIL_CHARS
 
+    def answer(self) -> str:
+        parts = [self._head(), f'<div style="{_PAD}">', self._error(), self._answer(), self._data(), "</div>"]
+        return f'<div style="{_FRAME}">{"".join(parts)}</div>'
+
     def html(self) -> str:
         parts = [
             self._head(),
             f'<div style="{_PAD}">',
             self._error(),
             self._answer(),
+            self._data(),
             self._steps(),
             "</div>",
         ]
@@ -95,6 +105,10 @@ class _Page:
         cut = len(text) - MAX_ANSWER_CHARS
         note = f"<p><i>… {cut:,} more characters left out …</i></p>" if cut > 0 else ""
         return f"<div>{markdown_html(text[:MAX_ANSWER_CHARS])}{note}</div>" if text else ""
+
+    def _data(self) -> str:
+        data = self._transcript.data
+        return f'<pre style="{_PRE}; white-space:pre-wrap">{escape(data)}</pre>' if data else ""
 
     def _steps(self) -> str:
         answer = {id(block) for block in self._transcript.answer()}

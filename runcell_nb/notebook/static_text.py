@@ -22,6 +22,17 @@ _MAX_DIFFS = 20
 _WORDS = {"done": "done in", "failed": "failed after", "stopped": "stopped after", "running": "running for"}
 
 
+def answer_plain(transcript: Transcript) -> str:
+    """Return figures, error, answer and structured result as plain text."""
+    parts = [
+        " · ".join(part for part in header_parts(transcript) if part),
+        error_sentence(transcript),
+        _answer(transcript),
+        transcript.data,
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
 def static_plain(transcript: Transcript) -> str:
     """Return the run as plain text: figures, error, answer, one line for each call and file."""
     parts = [
@@ -29,6 +40,7 @@ def static_plain(transcript: Transcript) -> str:
         transcript.note,
         error_sentence(transcript),
         _answer(transcript),
+        transcript.data,
         "\n".join(_calls(transcript)),
         "\n".join(_files(transcript)),
     ]
@@ -46,6 +58,7 @@ def static_markdown(transcript: Transcript) -> str:
         f"*{inert_markdown(transcript.note)}*" if transcript.note else "",
         f"**{inert_markdown(' '.join(error.split()))}**" if error else "",
         inert_markdown(_answer(transcript)),
+        _code(transcript.data) if transcript.data else "",
         "\n".join(calls),
         "\n".join(files),
         *(_diff(total) for total in list(transcript.files.values())[:_MAX_DIFFS]),

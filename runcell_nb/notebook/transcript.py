@@ -23,6 +23,9 @@ MAX_BLOCKS = 5_000
 MAX_DIFF_CHARS = 1_000_000
 """Characters of all differences of a run; beyond them only lines added and removed are kept."""
 
+MAX_DATA_CHARS = 2_000
+"""Characters of a structured result."""
+
 MAX_ERROR_CHARS = 4_000
 """Characters of the sentence on what went wrong."""
 
@@ -49,6 +52,7 @@ class Transcript:
         activity: What is going on right now, in a few words.
         blocks: What happened, in order.
         files: Changed files by path.
+        data: The result of a structured run, as text; empty without one.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Transcript:
         self.activity = "starting"
         self.blocks: list[Block] = []
         self.files: dict[str, FileTotal] = {}
+        self.data = ""
         self.input_tokens = self.output_tokens = 0
         self._clock, self._started = clock, clock()
         self._ended: float | None = None
@@ -85,6 +90,8 @@ class Transcript:
             "tool-call": self._tool_call,
             "tool-result": self._tool_result,
             "file-change": self._file_change,
+            "notice": self._sentence,
+            "data": self._data,
             "retry": self._retry,
             "compaction": self._compaction,
             "repair": self._repair,
@@ -251,6 +258,13 @@ class Transcript:
             return diff.counts_only()
         self._diff_room -= size
         return diff
+
+    def _sentence(self, event: Mapping[str, Any]) -> None:
+        self._notice(visible(str(event["text"])))
+
+    def _data(self, event: Mapping[str, Any]) -> None:
+        self.data = one_line(str(event["text"]), MAX_DATA_CHARS)
+        self._notice(f"result: {self.data}")
 
     def _retry(self, event: Mapping[str, Any]) -> None:
         reason = one_line(str(event["reason"]), 300)

@@ -219,3 +219,40 @@ def test_a_journal_that_unpacks_without_end_is_not_read(monkeypatch):
     continuation = journal_of(some_log())
     monkeypatch.setattr("runcell_nb.core.journal._MAX_JOURNAL_BYTES", 20)
     assert journal_from(continuation) is None
+
+
+def test_a_thread_goes_back_to_how_it_was_and_leaves_the_original_alone():
+    thread = create_thread("t")
+    thread.record("one", "1", some_log(), data={"rows": [1]}, has_data=True)
+    first = thread.to_dict()
+    thread.record("two", "2", (*some_log(), *some_log()))
+    back = thread.rewound(2, len(some_log()))
+    assert back.to_dict() == first
+    back.acquire()
+    back.record("three", "3", some_log())
+    assert ([m.content for m in thread.messages], thread.message_count) == (["one", "1", "two", "2"], 4)
+    assert back.message_count == 4
+
+
+@pytest.mark.parametrize("log", [None, 0])
+def test_a_thread_that_goes_back_without_its_log_is_told_its_messages(log):
+    thread = create_thread("t")
+    thread.record("one", "1", some_log())
+    back = thread.rewound(2, log)
+    assert (back.log, back.message_count) == (None, 2)
+    assert "continuation" not in back.to_dict()
+
+
+def test_the_continuation_of_another_engine_does_not_outlive_a_rewind():
+    thread = thread_from_dict({"version": 1, "id": "t", "messages": [], "continuation": {"engine": "other"}})
+    assert "continuation" not in thread.rewound(0, None).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("messages", "log"), [(3, 0), (-1, 0), (True, 0), (2, 9), (2, -1), (2, 1.0), ("2", 0)]
+)
+def test_a_thread_cannot_go_back_to_where_it_never_was(messages, log):
+    thread = create_thread("t")
+    thread.record("one", "1", some_log())
+    with pytest.raises(InvalidOptionError, match="cannot be cut after"):
+        thread.rewound(messages, log)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
 import threading
 
 import pytest
@@ -30,14 +32,132 @@ async def test_variables_of_the_simple_kinds():
     }
 
 
-async def test_a_data_frame_becomes_a_csv_with_a_summary():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"city": ["Oslo", "Rome"], "n": [1, 2]})
+@pytest.fixture
+def frame():
+    return pytest.importorskip("pandas").DataFrame({"city": ["Oslo", "Rome"], "n": [1, 2]})
+
+
+async def test_a_data_frame_becomes_a_csv_with_a_summary(frame):
     (entry,) = await read_cell_inputs(["frame"], {"frame": frame})
     assert entry.file.path == "frame.csv"
     assert entry.file.bytes.decode().splitlines() == ["city,n", "Oslo,1", "Rome,2"]
-    for told in ("frame.csv", "2 rows", "city", "n (int64)"):
+    for told in ("frame.csv", "2 rows", "city", "n (int64)", "it begins: Oslo,1 / Rome,2"):
         assert told in note_of([entry])
+
+
+async def test_the_summary_of_a_wide_and_long_frame_is_short(frame):
+    pandas = pytest.importorskip("pandas")
+    wide = pandas.DataFrame({f"c{number}": ["x" * 99] * 50 for number in range(300)})
+    (entry,) = await read_cell_inputs(["wide"], {"wide": wide})
+    assert len(entry.note) < 1000
+    assert "and 260 more" in entry.note
+
+
+@pytest.mark.parametrize(
+    ("change", "first_lines"),
+    [
+        ("frame[frame.n > 1]", ["city,n", "Rome,2"]),
+        ("frame.set_index('city')", ["city,n", "Oslo,1"]),
+        ("frame.groupby(['city', 'n']).sum()", ["city,n", "Oslo,1"]),
+        ("frame.set_axis(['a', 'b'])", ["index,city,n", "a,Oslo,1"]),
+        ("frame.set_index('n', drop=False)", ["n,city,n", "1,Oslo,1"]),
+        ("frame.head(0)", ["city,n"]),
+    ],
+)
+async def test_an_index_that_says_something_stays(frame, change, first_lines):
+    found = await files_of([f"x={change}"], {"frame": frame})
+    assert found["x.csv"].decode().splitlines()[:2] == first_lines
+
+
+@pytest.mark.parametrize("name", ["frame.parquet", "frame.parquet=frame[frame.n > 0]"])
+async def test_parquet_when_asked(frame, name, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    (entry,) = await read_cell_inputs([name], {"frame": frame})
+    assert entry.file.path == "frame.parquet"
+    import pandas
+
+    back = pandas.read_parquet(io.BytesIO(entry.file.bytes))
+    assert back.to_dict("list") == {"city": ["Oslo", "Rome"], "n": [1, 2]}
+    assert "as Parquet" in entry.note
+
+
+async def test_without_pyarrow_parquet_is_one_sentence(frame, monkeypatch):
+    for name in ("pyarrow", "pyarrow.parquet", "fastparquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InvalidOptionError) as caught:
+        await read_cell_inputs(["x.parquet=frame"], {"frame": frame})
+    assert str(caught.value) == "--in 'x': Parquet needs pyarrow (pip install pyarrow); --in x gives CSV."
+
+
+async def test_a_file_of_that_name_is_meant_before_a_variable_as_parquet(disk):
+    (disk / "here" / "x.parquet").write_text("file")
+    assert await files_of(["x.parquet"], {"x": "variable"}) == {"x.parquet": b"file"}
+
+
+class Drawn:
+    """Shows itself as Jupyter asks for it."""
+
+    def __init__(self, shown):
+        self.shown = shown
+
+    def _repr_png_(self):
+        return self.shown
+
+
+@pytest.mark.parametrize("shown", [b"png", "cG5n", (b"png", {"width": 1})])
+async def test_what_draws_itself_becomes_a_picture(shown):
+    assert await files_of(["seen"], {"seen": Drawn(shown)}) == {"seen.png": b"png"}
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+async def test_a_matplotlib_figure_becomes_a_picture():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2])
+    found = await files_of(["figure", "axes", "twin=axes.twinx()"], {"figure": figure, "axes": axes})
+    assert list(found) == ["figure.png", "axes.png", "twin.png"]
+    assert all(data.startswith(PNG) for data in found.values())
+
+
+async def test_a_pil_image_becomes_a_picture():
+    image = pytest.importorskip("PIL.Image").new("RGB", (2, 2), "red")
+    found = await files_of(["image"], {"image": image})
+    assert found["image.png"].startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("top=rows[:1]", {"top.json": b"[1]"}),
+        ("text=', '.join(map(str, rows))", {"text.txt": b"1, 2"}),
+        ("total= sum(n for n in rows if n in rows) ", {"total.json": b"3"}),
+        ("same=rows==[1, 2]", {"same.json": b"true"}),
+        ("rows=len(rows)", {"rows.json": b"2"}),
+        ("x={'a': 1}", {"x.json": b'{"a":1}'}),
+    ],
+)
+async def test_an_expression_is_evaluated_in_the_namespace(name, files):
+    assert await files_of([name], {"rows": [1, 2]}) == files
+
+
+async def test_an_expression_binds_nothing():
+    namespace = {"rows": [1, 2]}
+    assert await files_of(["n=(other := len(rows))"], namespace) == {"n.json": b"2"}
+    assert list(namespace) == ["rows"]
+
+
+async def test_a_name_with_an_equals_sign_is_a_file_behind_a_dot(disk):
+    (disk / "here" / "year=2024").mkdir()
+    (disk / "here" / "year=2024" / "a.csv").write_text("a")
+    assert await files_of(["./year=2024"], {}) == {"year=2024/a.csv": b"a"}
+    assert await files_of(["./year=2024/*.csv"], {}) == {"year=2024/a.csv": b"a"}
+    with pytest.raises(
+        InvalidOptionError, match=r"'year=2024' is an expression and a file; write \./year=2024"
+    ):
+        await read_cell_inputs(["year=2024"], {})
 
 
 @pytest.fixture
@@ -116,6 +236,18 @@ async def test_a_variable_wins_over_a_file(disk):
         ("nothing.csv", {}, "nothing.csv"),
         ("no*.csv", {}, r"no\*\.csv"),
         ("odd", {"odd": object()}, "object"),
+        ("x=custmers", {"customers": []}, r"--in 'x=custmers': NameError: .*did you mean customers"),
+        ("x=1/0", {}, r"--in 'x=1/0': ZeroDivisionError: division by zero\.$"),
+        ("x=next(iter([]))", {}, r"StopIteration without a message\.$"),
+        ("x=", {}, r"'' is no Python expression"),
+        ("x=df.head(", {}, r"'df.head\(' is no Python expression .*quote all of it when it has blanks"),
+        ("x=year/*.csv", {}, r"write \./x=year/\*\.csv for a path"),
+        ("x=await f()", {}, "is no Python expression"),
+        ("x=" + "[" * 500, {}, "is no Python expression"),
+        ("x.parquet", {"x": [1]}, "only a pandas DataFrame has a Parquet form, this is a list"),
+        ("x.parquet=[1]", {}, "only a pandas DataFrame has a Parquet form"),
+        ("seen", {"seen": Drawn(None)}, "a Drawn has no file form"),
+        ("seen", {"seen": Drawn("cG5")}, "the Drawn cannot be made a file"),
     ],
 )
 async def test_what_cannot_be_put_in_is_one_sentence(name, namespace, said):
@@ -210,7 +342,10 @@ class SlowTable:
     def __len__(self):
         return 1
 
-    def to_csv(self, index):
+    def head(self, rows):
+        return self
+
+    def to_csv(self, index, header=True):
         self.thread = threading.current_thread()
         self.begun.set()
         self.go_on.wait(10)

@@ -216,6 +216,7 @@ def test_any_error_is_one_sentence(shell, monkeypatch, capsys, cell):
     monkeypatch.setattr(session, "spent", property)  # neither a list nor true of anything
     monkeypatch.setattr(session, "sandbox", None)
     monkeypatch.setattr(session, "list_files", None)
+    monkeypatch.setattr(session, "rebuilt", None)
     assert not shell.run_cell(cell).success
     (shown,) = capsys.readouterr().out.strip().splitlines()
     assert "TypeError" in shown

@@ -13,7 +13,7 @@ from runcell_nb import ScriptedModel, TurnError
 from runcell_nb.core import run as core_run
 from runcell_nb.core.gateway import FinishDelta, ModelDelta, ModelInfo, TextDelta
 from runcell_nb.core.usage import RequestUsage
-from runcell_nb.notebook import cell_view, session
+from runcell_nb.notebook import cell_run, cell_view
 from runcell_nb.notebook.cell_view import TextCellView
 from runcell_nb.notebook.commands import run_command
 from runcell_nb.notebook.interrupt import Stopper
@@ -52,10 +52,10 @@ def fail(*_args: Any, **_kwargs: Any) -> Any:
 async def test_a_fault_in_showing_is_one_line_and_loses_nothing(
     notebook: NotebookSession, monkeypatch: pytest.MonkeyPatch, capsys: Any, place: Any, name: str
 ) -> None:
-    def view(_self: NotebookSession, _stop: object, model: str) -> cell_view.GuardedView:
-        return cell_view.GuardedView(TextCellView(model=model), notebook._feed_browser)
+    def view(_self: NotebookSession, _stop: object, *_: object) -> cell_view.GuardedView:
+        return cell_view.GuardedView(TextCellView(model="m"), notebook._feed_browser)
 
-    monkeypatch.setattr(NotebookSession, "_view", view)
+    monkeypatch.setattr(NotebookSession, "view", view)
     monkeypatch.setattr(place, name, fail)
     script(notebook, [{"tool": "ls", "input": {}}], "fine")
     result = await notebook.run_cell("-m model --out r", "hi")
@@ -105,7 +105,7 @@ async def test_a_run_that_hangs_is_left_behind(
     notebook: NotebookSession, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(core_run, "CLEAN_UP_SECONDS", 0.05)
-    monkeypatch.setattr(session, "SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(cell_run, "SETTLE_SECONDS", 0.05)
     model = notebook._shell.user_ns["deaf"] = Deaf()
     cell = asyncio.ensure_future(notebook.run_cell("-m deaf", "hi"))
     await model.asked.wait()

@@ -6,11 +6,21 @@ class BrowserStore extends NumberedStore {
     super(model);
     this.head = null;
     this.tree = new FileTree();
+    this.places = new OutputPlaces(model.get("place"), () => this.panel());
+    this.copy = new StaticCopy(model, this.places);
+    this.unwatch = onKernelEnd(model, () => this.kernelEnded());
+  }
+
+  panel() {
+    const panel = new BrowserPanel(this);
+    this.views.add(panel);
+    return panel;
   }
 
   receive(message, buffers) {
     super.receive(message);
-    if (message.seq === undefined) for (const view of this.views) view.receive(message, buffers);
+    if (message.type === "static") this.copy.take(message.bundle);
+    else if (message.seq === undefined) for (const view of this.views) view.receive(message, buffers);
   }
 
   replace(message) {
@@ -24,35 +34,75 @@ class BrowserStore extends NumberedStore {
     this.tree.set(message.files);
     this.head = message;
     for (const view of this.views) view.refresh();
+    this.copy.soon();
+  }
+
+  kernelEnded() {
+    this.copy.end();
+    for (const view of this.views) view.kernelEnded();
+  }
+
+  end() {
+    this.unwatch();
+    this.copy.end();
+    this.places.end();
   }
 }
 
 /** One drawing of the browser in the page. */
 class BrowserPanel {
-  constructor(store, el) {
+  constructor(store) {
     this.store = store;
-    this.title = h("b", { text: "Sandbox" });
-    this.summary = h("span", { class: "rc-summary" });
-    this.follow = h("button", { type: "button", "aria-pressed": "true", title: "Show the file that is being written", text: "Follow", onclick: () => this.setFollow(!this.following) });
     this.following = true;
-    const refresh = h("button", { type: "button", text: "Refresh", onclick: () => this.ask("refresh") });
-    this.download = h("button", { type: "button", text: "Download", disabled: true, onclick: () => this.ask("download", this.path) });
-    const buttons = h("span", { class: "rc-buttons" }, this.follow, refresh, this.download);
-    const bar = h("div", { class: "rc-bar" }, this.title, this.summary, buttons);
+    this.requests = new Requests(store.model, () => this.tell("The kernel has not answered yet: it is busy, or gone."));
+    this.tree = new TreeView(store.tree, { choose: (row) => this.choose(row), rename: (row) => this.actions.rename(row), remove: (row) => this.actions.remove(row) });
+    this.content = new ContentView();
+    this.asking = new AskBar(() => this.tree.focus());
+    this.actions = new FileActions(this);
     this.problem = h("div", { class: "rc-problem", role: "alert" });
-    this.tree = new TreeView(store.tree, (path) => this.choose(path));
-    this.content = h("div", { class: "rc-content", tabindex: 0, role: "region", "aria-label": "Content of the file" });
+    this.status = h("span", { role: "status" });
+    this.cancel = h("button", { type: "button", text: "Cancel", hidden: true });
     this.name = h("div", { class: "rc-path" });
-    const pane = h("div", { class: "rc-pane" }, this.name, this.content);
-    this.root = h("section", { class: "rc-browser", "aria-label": "Files of the sandbox" }, bar, this.problem, h("div", { class: "rc-split" }, this.tree.el, pane));
-    el.append(this.root);
-    this.say("Choose a file to see it.");
+    const pane = h("div", { class: "rc-pane" }, this.name, this.content.el);
+    const split = h("div", { class: "rc-split" }, this.tree.el, pane);
+    const idle = h("span", { class: "rc-idle", text: "Drop files to upload them · F2 renames · Del deletes" });
+    const foot = h("div", { class: "rc-foot" }, this.status, idle, this.cancel);
+    // A page's own shortcuts, of which some delete cells, must not see keys that are meant for the tree; and what is
+    // shown here is no place for its formulas.
+    this.root = h("section", { class: "rc-browser mathjax_ignore tex2jax_ignore", "aria-label": "Files of the sandbox", "data-lm-suppress-shortcuts": "true" }, this.bar(), this.asking.el, this.problem, split, foot);
+    this.listenToDrops();
     this.refresh();
   }
 
+  bar() {
+    const button = (text, title, onclick, more = {}) => h("button", { type: "button", text, title, onclick, ...more });
+    this.summary = h("span", { class: "rc-summary" });
+    this.follow = button("Follow", "Show the file that is being written", () => this.setFollow(!this.following), { "aria-pressed": "true" });
+    this.picker = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files to upload", onchange: () => this.picked() });
+    const buttons = h(
+      "span",
+      { class: "rc-buttons" },
+      this.follow,
+      button("New", "Make a new file", () => this.actions.make(this.folder)),
+      button("Upload", "Upload files into the chosen folder, up to 100 MB each; or drop them here", () => this.picker.click()),
+      button("Download all", "Download all files as one zip", () => this.actions.download("")),
+      button("Mark seen", "Forget the change marks: from now on they say what changes from here", () => this.send("mark")),
+      button("Refresh", "Read the listing again", () => this.send("refresh")),
+      this.picker,
+    );
+    return h("div", { class: "rc-bar" }, h("b", { text: "Sandbox" }), this.summary, buttons);
+  }
+
   dispose() {
+    this.store.views.delete(this);
+    this.requests.end();
     this.tree.dispose();
-    this.forgetPicture();
+    this.content.forget();
+  }
+
+  moved() {
+    this.tree.moved();
+    this.content.moved();
   }
 
   refresh() {
@@ -60,26 +110,52 @@ class BrowserPanel {
     if (!head) return;
     setText(this.summary, `${head.title} · ${head.summary}`);
     this.tree.refresh();
+    const row = this.tree.rows[this.tree.at.get(this.tree.selected)];
+    if (row?.folder) this.showFolder(row);
+    else if (row && row.path === this.path && row.mark !== this.row?.mark) this.showName(row);
   }
 
   receive(message, buffers) {
     if (message.type === "content" && message.path === this.path) this.show(message, buffers);
-    else if (message.type === "follow" && this.following) this.open(message.path);
-    else if (message.type === "file" && message.path === this.wanted) this.save(message.path, buffers[0]);
-    else if (message.type === "problem") setText(this.problem, message.text);
+    else if (message.type === "follow" && this.following) this.goTo(message.path, false);
+    else if (message.type === "problem") this.complain(message.text);
+    else this.requests.receive(message, buffers);
   }
 
-  /** The person chose a file: stay there. */
-  choose(path) {
+  /** The folder that new files go to: the one that is chosen, or that of the chosen file. */
+  get folder() {
+    const { selected } = this.tree;
+    return selected ? (selected.endsWith("/") ? selected.slice(0, -1) : folderOf(selected)) : "";
+  }
+
+  /** The person chose a file or folder: stay there. */
+  choose(row) {
     this.setFollow(false);
-    this.ask("open", path);
-    this.path = path;
+    this.complain("");
+    this.look(row);
   }
 
-  open(path) {
-    this.tree.show(path);
-    this.path = path;
-    this.ask("open", path);
+  goTo(path, folder) {
+    this.tree.show(path, folder);
+    const row = this.tree.rows[this.tree.at.get(this.tree.selected)];
+    if (row) this.look(row);
+  }
+
+  look(row) {
+    if (row.folder) {
+      this.path = null;
+      this.showFolder(row);
+      this.content.say(`${countText(row.total, "file")}, ${bytesText(row.size)}`);
+    } else this.open(row, row.mark === "D" || (this.changes && row.mark));
+  }
+
+  /** Show what a file holds, or what changed in it. */
+  open(row, changes) {
+    this.path = row.path;
+    if (row.mark && row.mark !== "D") this.changes = Boolean(changes);
+    this.asDiff = Boolean(changes);
+    this.showName(row);
+    this.send(changes ? "diff" : "open", row.path);
   }
 
   setFollow(following) {
@@ -87,58 +163,115 @@ class BrowserPanel {
     this.follow.setAttribute("aria-pressed", String(following));
   }
 
-  ask(type, path) {
-    setText(this.problem, "");
-    if (type === "download") this.wanted = path;
+  send(type, path) {
     this.store.model.send(path === undefined ? { type } : { type, path });
   }
 
   show(message, buffers) {
-    const scroll = this.shown === message.path ? this.content.scrollTop : 0;
-    this.shown = message.path;
-    this.forgetPicture();
-    this.download.disabled = message.kind === "missing";
-    this.name.replaceChildren(h("bdi", { text: plainName(message.path) }), h("span", { class: "rc-note", text: message.note ?? "" }));
-    if (message.kind === "text") this.content.replaceChildren(h("pre", { text: message.text }));
-    else if (message.kind === "table") this.content.replaceChildren(this.table(message));
-    else if (message.kind === "image") this.content.replaceChildren(this.picture(message, buffers[0]));
-    else this.say("");
-    this.content.scrollTop = scroll;
+    this.content.show(message, buffers);
+    const counts = message.kind === "diff" && message.added !== null ? `+${message.added} −${message.removed} ` : "";
+    const said = message.kind === "binary" || message.kind === "missing" ? "" : message.note; // it stands in the content
+    setText(this.note, counts + said);
   }
 
-  say(sentence) {
-    this.content.replaceChildren(h("p", { class: "rc-hint", text: sentence }));
+  showName(row) {
+    this.row = row;
+    const act = (text, title, onclick, more = {}) => h("button", { type: "button", text, title, onclick, ...more });
+    this.note = h("span", { class: "rc-note" });
+    const there = row.mark !== "D";
+    const held = this.name.contains(document.activeElement) ? document.activeElement.textContent : null;
+    const view = (text, changes) => act(text, null, () => this.open(this.row, changes), { "aria-pressed": String(this.asDiff === changes) });
+    const views = row.mark && there ? [view("Content", false), view("Changes", true)] : [];
+    const zip = there && /\.zip$/i.test(row.path) ? [act("Extract", "Open the archive into a new folder", () => this.actions.extract(row.path))] : [];
+    this.name.replaceChildren(h("bdi", { text: plainName(row.path), title: plainName(row.path) }), this.note, h("span", { class: "rc-buttons" }, ...views, ...zip, ...(there ? this.fileButtons(row, act) : [])));
+    if (held) [...this.name.querySelectorAll("button")].find((button) => button.textContent === held)?.focus();
   }
 
-  table({ head, rows }) {
-    const numeric = head.map((_, n) => rows.length > 0 && rows.every((row) => isNumber(row[n])));
-    const line = (cells, tag) => h("tr", {}, ...cells.map((cell, n) => h(tag, { text: cell, class: numeric[n] ? "rc-number" : null, scope: tag === "th" ? "col" : null })));
-    return h("table", {}, h("thead", {}, line(head, "th")), h("tbody", {}, ...rows.map((row) => line(row, "td"))));
+  showFolder(row) {
+    if (this.row?.folder && this.row.path === row.path && this.row.total === row.total && this.row.size === row.size) return;
+    this.asDiff = false;
+    this.showName(row);
   }
 
-  picture(message, buffer) {
-    this.url = URL.createObjectURL(new Blob([buffer], { type: message.mediaType }));
-    return h("img", { src: this.url, alt: message.path });
+  fileButtons(row, act) {
+    return [
+      act("Download", row.folder ? "Download the folder as a zip" : "Download the file", () => this.actions.download(row.path)),
+      act("Rename", "Rename or move (F2)", () => this.actions.rename(row)),
+      act("Delete", "Delete (Del)", () => this.actions.remove(row)),
+    ];
   }
 
-  forgetPicture() {
-    if (this.url) URL.revokeObjectURL(this.url);
-    this.url = null;
+  ask(question) {
+    return this.asking.ask(question);
   }
 
-  save(path, buffer) {
-    this.wanted = null;
-    const url = URL.createObjectURL(new Blob([buffer], { type: "application/octet-stream" }));
-    const link = h("a", { href: url, download: path.slice(path.lastIndexOf("/") + 1) });
-    this.root.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  /** Tell something in passing; `stop` makes it something that can be cancelled. */
+  tell(text, stop = null) {
+    setText(this.status, text);
+    this.cancel.hidden = !stop;
+    this.cancel.onclick = stop;
+    if (text) setText(this.problem, "");
+  }
+
+  complain(text) {
+    setText(this.problem, text);
+  }
+
+  picked() {
+    const files = [...this.picker.files];
+    this.picker.value = "";
+    void this.actions.upload(files, this.folder);
+  }
+
+  listenToDrops() {
+    const folderAt = (event) => {
+      const row = this.tree.rowAt(event.target);
+      return row ? (row.folder ? row.path : folderOf(row.path)) : "";
+    };
+    const on = (name, call) => this.root.addEventListener(name, (event) => {
+      if (![...(event.dataTransfer?.types ?? [])].includes("Files") || this.ended) return;
+      event.preventDefault();
+      event.stopPropagation(); // or the notebook takes the files
+      call(event);
+    });
+    on("dragenter", () => {});
+    on("dragover", (event) => this.tree.aim(folderAt(event)));
+    on("dragleave", (event) => this.root.contains(event.relatedTarget) || this.tree.aim(null));
+    on("drop", (event) => {
+      const folder = folderAt(event);
+      const { files, folders } = droppedFiles(event.dataTransfer);
+      this.tree.aim(null);
+      void this.actions.upload(files, folder);
+      if (folders.length) this.complain(`Folders cannot be uploaded (${folders.map(plainName).join(", ")}); pack them as a zip and extract it here.`);
+    });
+  }
+
+  /** The model is dead: what is shown stays, nothing more can be asked. */
+  kernelEnded() {
+    if (this.ended) return;
+    this.ended = true;
+    this.asking.finish(null);
+    this.requests.end();
+    this.root.classList.add("rc-ended");
+    for (const button of this.root.querySelectorAll(".rc-bar button, .rc-path button")) button.disabled = true;
+    this.tell("The kernel has ended. This is how the files were; run the cell again to go on.");
   }
 }
 
-function isNumber(text) {
-  return text === undefined || text === "" || (text.trim() !== "" && Number.isFinite(Number(text.replaceAll(",", ""))));
-}
-
-export default () => widgetOf(BrowserStore, BrowserPanel);
+export default () => {
+  let store;
+  return {
+    initialize({ model }) {
+      store = new BrowserStore(model);
+      model.on("msg:custom", (message, buffers) => store.receive(message, buffers));
+      store.resync();
+      return () => store.end();
+    },
+    // Only for places that show the widget itself: a container of widgets, or a page that our script cannot reach.
+    render({ el }) {
+      const panel = store.panel();
+      el.append(panel.root);
+      return () => panel.dispose();
+    },
+  };
+};

@@ -1,0 +1,277 @@
+"""One `%%runcell` cell: back to before its turn if it had one, then its run, then what is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from runcell_nb.core.agent import Agent
+from runcell_nb.core.result import RunResult
+from runcell_nb.core.run import AgentRun
+from runcell_nb.core.sandbox import Sandbox
+
+from .cell_inputs import CellInput, note_of, read_cell_inputs
+from .cell_options import CellOptions
+from .cell_setup import limits_of
+from .cell_view import GuardedView
+from .cost import CostTally
+from .file_history import FileHistory
+from .interrupt import Stopper
+from .notebook_thread import NotebookThread, ThreadMark
+from .run_end import STOPPED, end_of
+from .sandbox_shelf import SandboxShelf
+from .shown_text import count_text
+from .spending import RunMeter
+from .turns import Rewind, ThreadBook
+
+SETTLE_SECONDS = 5.0
+"""The longest wait for the last events of a run that is over, or was left behind because it hangs."""
+
+
+class Notebook(Protocol):
+    """What a run needs of the notebook it is in; `NotebookSession` documents each."""
+
+    book: ThreadBook
+    shelf: SandboxShelf
+    files: FileHistory
+    costs: CostTally
+    last_result: RunResult[Any] | None
+
+    @property
+    def namespace(self) -> dict[str, Any]: ...  # noqa: D102
+    @property
+    def in_kernel(self) -> bool: ...  # noqa: D102
+    async def rebuilt(self, name: str, sandbox: Sandbox) -> str | None: ...  # noqa: D102
+    def view(  # noqa: D102
+        self, stop: Callable[[], object], options: CellOptions, thread: NotebookThread
+    ) -> GuardedView: ...
+    async def keep(self, thread: NotebookThread, view: GuardedView) -> None: ...  # noqa: D102
+    def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None: ...  # noqa: D102
+    def files_changed(self) -> None: ...  # noqa: D102
+
+
+@dataclass(slots=True)
+class _Ground:
+    """What a run stands on, made ready.
+
+    Attributes:
+        thread: The conversation.
+        sandbox: Where the files are.
+        inputs: What `--in` puts there.
+        start: State of the files when the cell began, to go back to when its run fails.
+        before: State of the files before the run.
+        mark: Where the conversation stands before the run.
+        rewind: What was taken back for the run.
+        notes: Sentences for the person.
+        told: Sentences for the model.
+    """
+
+    thread: NotebookThread
+    sandbox: Sandbox
+    inputs: list[CellInput]
+    start: str | None = None
+    before: str | None = None
+    mark: ThreadMark | None = None
+    rewind: Rewind | None = None
+    notes: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+
+class CellRun:
+    """The run of one cell.
+
+    Args:
+        session: Of the notebook.
+        options: Of the cell.
+        prompt: As typed.
+        agent: Answers it.
+        schema: Of the result's data; None for text.
+        cell: To which the turn will belong.
+    """
+
+    def __init__(
+        self,
+        session: Notebook,
+        options: CellOptions,
+        prompt: str,
+        agent: Agent,
+        schema: Any,
+        cell: str,
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._prompt = prompt
+        self._agent = agent
+        self._schema = schema
+        self._cell = cell
+
+    async def go(
+        self, stop: Stopper, started: Callable[[AgentRun[Any]], object] = lambda _: None
+    ) -> RunResult[Any]:
+        """Run the cell to its end.
+
+        Args:
+            stop: Stops whatever it is at.
+            started: Is told the run once it has started.
+
+        Returns:
+            The `RunResult`.
+
+        Raises:
+            RuncellError: What went wrong; conversation and cell's turn are as before.
+        """
+        ground = await stop.during(self._prepared())
+        try:
+            # The view comes first: a run without one could not be stopped.
+            view = self._session.view(stop, self._options, ground.thread)
+            for note in ground.notes:
+                view.tell(note)
+            run = self._agent.stream(
+                "\n\n".join([self._prompt, *filter(None, [note_of(ground.inputs), *ground.told])]),
+                schema=self._schema,
+                files=[entry.file for entry in ground.inputs],
+                sandbox=ground.sandbox,
+                thread=ground.thread.thread,
+                limits=limits_of(self._options),
+            )
+            stop.stops(lambda: run.cancel(STOPPED))
+            started(run)
+            return await self._watched(run, view, ground)
+        except BaseException:
+            await self._taken_back(ground)
+            raise
+
+    async def _prepared(self) -> _Ground:
+        """Make everything ready; whatever goes wrong here has changed nothing."""
+        session, options = self._session, self._options
+        thread = session.book.get(options.thread) if options.thread else session.book.active
+        name = session.shelf.check(options.sandbox)
+        inputs = await read_cell_inputs(options.inputs, session.namespace)
+        sandbox = await session.shelf.get(name)
+        ground = _Ground(thread, sandbox, inputs)
+        rebuilt = await session.rebuilt(name, sandbox)
+        ground.start = await session.files.capture(sandbox)
+        try:
+            await self._take_back(ground)
+            if rebuilt is not None and ground.rewind is None:
+                ground.notes.append(rebuilt)
+                if thread.thread.message_count:
+                    ground.told.append(f"({rebuilt})")
+            ground.before = await session.files.capture(sandbox)
+            ground.mark = thread.mark()
+        except BaseException:
+            await self._taken_back(ground)
+            raise
+        return ground
+
+    async def _take_back(self, ground: _Ground) -> None:
+        """Take conversation and files back to before the turn of this cell, or to nothing with `--fresh`."""
+        session, thread = self._session, ground.thread
+        index = thread.turn_of(self._cell)
+        later = 0 if index is None else len(thread.turns) - index - 1
+        if self._options.fresh:
+            ground.rewind = session.book.start_over(thread, self._cell)
+            await _emptied(ground.sandbox)
+            problem = None
+        elif index is not None:
+            files = thread.turns[index].files_before
+            ground.rewind = session.book.run_again(thread, self._cell)
+            problem = (
+                "The files of before this turn were not kept; they are as they were."
+                if files is None
+                else await session.files.restore(ground.sandbox, files)
+            )
+        else:
+            return
+        if ground.rewind is not None and ground.rewind.fork is not None:
+            what = "what was there" if self._options.fresh else f"{count_text(later, 'later turn')}"
+            ground.notes.append(f"Run again: {what} stays as thread {ground.rewind.fork!r}.")
+        if problem:
+            ground.notes.append(problem)
+        session.files_changed()
+
+    async def _taken_back(self, ground: _Ground) -> None:
+        """Put back what was taken back for a run that failed, so that the cell's turn is as before."""
+        rewind, ground.rewind = ground.rewind, None
+        if rewind is None:
+            return
+        self._session.book.undo(rewind)
+        if ground.start is not None:
+            with suppress(Exception):  # the run's own failure is what is told
+                await self._session.files.restore(ground.sandbox, ground.start)
+        self._session.files_changed()
+
+    async def _watched(self, run: AgentRun[Any], view: GuardedView, ground: _Ground) -> RunResult[Any]:
+        """Show a run to its end and keep what it used; nothing of that touches its result."""
+        session = self._session
+        meter = RunMeter(session.costs)
+        telling = asyncio.ensure_future(_tell(run, view, meter))
+        try:
+            result = await run.result()
+        except BaseException as error:
+            await self._end(telling, view, meter, ground, *end_of(error))
+            raise
+        if self._options.out is not None:
+            session.namespace[self._options.out] = result
+        if self._schema is not None:
+            view.show_data(repr(result.data))
+        await self._keep(ground, meter, view)
+        await self._end(telling, view, meter, ground, "done")
+        shown = session.in_kernel and not view.failed and not self._options.background
+        session.last_result = result if shown else None
+        return result
+
+    async def _keep(self, ground: _Ground, meter: RunMeter, view: GuardedView) -> None:
+        """Make the run a turn of its thread, and let the notebook keep it; a fault there is one line."""
+        session = self._session
+        try:
+            after = await session.files.capture(ground.sandbox)
+            assert ground.mark is not None
+            session.book.add_turn(
+                ground.thread,
+                ground.mark,
+                cell=self._cell,
+                prompt=self._prompt,
+                model=meter.model,
+                files_before=ground.before,
+                files_after=after,
+                tokens=meter.tokens,
+                cost=meter.cost,
+            )
+            ground.rewind = None
+            await session.keep(ground.thread, view)
+        except Exception as error:
+            view.complain("what the notebook keeps", error)
+
+    async def _end(
+        self,
+        telling: asyncio.Task[None],
+        view: GuardedView,
+        meter: RunMeter,
+        ground: _Ground,
+        state: Any,
+        message: str | None = None,
+    ) -> None:
+        """Let the last events be shown, a bounded time: a run that hangs has no end."""
+        try:
+            await asyncio.wait({telling}, timeout=SETTLE_SECONDS)
+        finally:
+            telling.cancel()
+            view.end(state, message)
+            if meter.started:
+                self._session.spend(meter, state, ground.thread.name, self._cell)
+
+
+async def _emptied(sandbox: Sandbox) -> None:
+    for path in dict.fromkeys(info.path.partition("/")[0] for info in await sandbox.list_files()):
+        await sandbox.remove(path)
+
+
+async def _tell(run: AgentRun[Any], view: GuardedView, meter: RunMeter) -> None:
+    """Count and show the events of a run."""
+    async for event in run.events():
+        meter.take(event)
+        view.show(event)

@@ -1,0 +1,132 @@
+"""What the notebook keeps of its threads and files between kernels: taken up once, kept after each run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from runcell_nb.core.errors import message_of
+from runcell_nb.core.sandbox import Sandbox
+
+from .file_history import FileHistory
+from .notebook_file import find_notebook, read_notebook
+from .notebook_state import LoadedState, merged, state_from_metadata, state_to_metadata
+from .notebook_thread import NotebookThread
+from .sandbox_shelf import MAIN
+from .shown_text import count_text, visible
+from .turn_record import TURN_MIME, threads_from_outputs, turn_record, with_cell_ids
+from .turns import ThreadBook
+
+ASK_SECONDS = 0.5
+"""How long the front end may take to answer what the notebook holds."""
+
+
+class NotebookMemory:
+    """Reads and writes the three places where a notebook keeps its threads (NOTEBOOK.md, section 4).
+
+    Args:
+        shell: The IPython shell; without a kernel nothing is kept.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._keeper: Any = None
+        self._read = self._asked = False
+        self._kept: dict[str, Any] = {}
+        self._files: str | None = None
+        self._cells: list[Any] = []
+
+    async def load(self, namespace: Mapping[str, Any], cell_id: str | None) -> LoadedState | None:
+        """Return what the notebook has kept, once; None afterwards and where there is nothing.
+
+        Args:
+            namespace: Of the notebook.
+            cell_id: Of the running cell; None for a line magic, which no front end can answer.
+        """
+        if getattr(self._shell, "kernel", None) is None:
+            return None
+        found = self._from_file(namespace, cell_id)
+        if cell_id is not None and not self._asked:
+            self._asked = True
+            found.append(await self._from_front_end())
+        kept: dict[str, Any] = reduce(merged, [state for state in found if state], {})
+        if not kept:
+            return None
+        self._kept = kept
+        loaded = state_from_metadata(with_cell_ids(kept, self._cells))
+        self._cells = []
+        self._files = loaded.sandbox_files
+        for problem in loaded.problems:
+            sys.stderr.write(f"runcell: {visible(problem)}\n")
+        return loaded
+
+    def _from_file(self, namespace: Mapping[str, Any], cell_id: str | None) -> list[dict[str, Any]]:
+        if self._read:
+            return []
+        path = find_notebook(os.environ, namespace, cell_id)
+        if path is None:
+            return []
+        self._read = True
+        notebook = read_notebook(path) or {}
+        metadata, cells = notebook.get("metadata"), notebook.get("cells")
+        kept = metadata.get("runcell") if isinstance(metadata, dict) else None
+        outputs = threads_from_outputs(cells, kept) if isinstance(cells, list) else {}
+        self._cells = cells if isinstance(cells, list) else []
+        return [state for state in (kept, outputs) if isinstance(state, dict)]
+
+    async def _from_front_end(self) -> dict[str, Any]:
+        try:
+            return await self._widget().ask(ASK_SECONDS) or {}
+        except Exception as error:  # a front end without widgets
+            sys.stderr.write(f"runcell: the front end could not be asked ({message_of(error)}).\n")
+            return {}
+
+    async def rebuild(self, name: str, sandbox: Sandbox, files: FileHistory) -> str | None:
+        """Bring the files that were kept into the notebook's new main sandbox, once.
+
+        Returns:
+            A sentence on what is there again and what is gone; None where nothing had to be rebuilt.
+        """
+        state, self._files = (self._files, None) if name == MAIN else (None, self._files)
+        if state is None:
+            return None
+        problem = await files.restore(sandbox, state)
+        count = count_text(len(await sandbox.list_files()), "file")
+        rebuilt = f"The sandbox is a new one since the kernel restarted; {count} of before are back."
+        return f"{rebuilt} {problem}" if problem else rebuilt
+
+    async def keep(
+        self, book: ThreadBook, files: FileHistory, sandbox_files: str | None, thread: NotebookThread
+    ) -> dict[str, Any] | None:
+        """Keep threads and files in the notebook.
+
+        Args:
+            book: All threads.
+            files: States of the files.
+            sandbox_files: State of the main sandbox now; None when that was not kept.
+            thread: The one with a new turn.
+
+        Returns:
+            The record of that turn, as a MIME bundle for the cell's output; None outside a kernel.
+        """
+        if getattr(self._shell, "kernel", None) is None:
+            return None
+        self._kept, record = await asyncio.to_thread(self._written, book, files, sandbox_files, thread)
+        self._widget().keep(self._kept)
+        return {TURN_MIME: record}
+
+    def _written(
+        self, book: ThreadBook, files: FileHistory, sandbox_files: str | None, thread: NotebookThread
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        return state_to_metadata(book, files, sandbox_files, self._kept), turn_record(thread)
+
+    def _widget(self) -> Any:
+        if self._keeper is None:
+            from .keeper import MetadataKeeper
+
+            self._keeper = MetadataKeeper()
+        return self._keeper
