@@ -49,6 +49,7 @@ class Notebook(Protocol):
         self, stop: Callable[[], object], options: CellOptions, thread: NotebookThread
     ) -> GuardedView: ...
     async def keep(self, thread: NotebookThread, view: GuardedView) -> None: ...  # noqa: D102
+    def remember(self, prompt: str, options: CellOptions, model: str) -> None: ...  # noqa: D102
     def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None: ...  # noqa: D102
     def files_changed(self) -> None: ...  # noqa: D102
 
@@ -214,6 +215,7 @@ class CellRun:
         except BaseException as error:
             await self._end(telling, view, meter, ground, *end_of(error))
             raise
+        session.remember(self._prompt, self._options, meter.model)
         if self._options.out is not None:
             session.namespace[self._options.out] = result
         if self._schema is not None:

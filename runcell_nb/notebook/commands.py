@@ -14,7 +14,9 @@ from runcell_nb.models.local_listings import LocalModel
 from runcell_nb.models.local_servers import LocalServer, find_local_servers
 
 from .cell_options import words_of
-from .command_words import up_to
+from .command_words import one_name, up_to
+from .diff_command import diff_command
+from .export import export_script
 from .sandbox_commands import sandbox_command
 from .session import NotebookSession
 from .shown_text import count_text, one_line, visible
@@ -60,7 +62,8 @@ def _status(session: NotebookSession, _arguments: list[str]) -> str:
             f"thread   {thread.name}, {count_text(len(thread.turns), 'turn')}",
             f"sandbox  {session.shelf.active} ({kind}), {count_text(len(files), 'file')}",
             f"spent    {_spent(session)}",
-            "commands model [NAME], thread, sandbox, files, history, usage; %%runcell? explains the cells",
+            "commands model [NAME], thread, sandbox, files, diff, history, usage, export FILE.py; "
+            "%%runcell? explains the cells",
         ]
     )
 
@@ -122,6 +125,10 @@ def _history(session: NotebookSession, arguments: list[str]) -> str:
     return "\n".join(rows) or f"thread {thread.name!r} has no turns yet."
 
 
+def _export(session: NotebookSession, arguments: list[str]) -> str:
+    return export_script(session.ran, one_name("export", arguments))
+
+
 def _spent(session: NotebookSession) -> str:
     tokens = sum(entry.usage.total_tokens for entry in session.spent)
     return f"{tokens:,} tokens, {session.costs.text()}"
@@ -133,6 +140,8 @@ _COMMANDS: dict[str, Command] = {
     "thread": thread_command,
     "sandbox": sandbox_command,
     "files": _files,
+    "diff": diff_command,
     "history": _history,
+    "export": _export,
     "usage": _usage,
 }

@@ -140,6 +140,20 @@ class FileHistory:
                 self._digests.forget(sandbox, work.touched)
         return work.problem()
 
+    def contents(self, state_id: str | None) -> dict[str, bytes | str] | None:
+        """Return the files of a state: the content, or the digest of one that is not kept.
+
+        Args:
+            state_id: From `capture`.
+
+        Returns:
+            None when the state is not kept.
+        """
+        state = None if state_id is None else self._states.get(state_id)
+        if state is None:
+            return None
+        return {path: self._blobs.get(digest, digest) for path, digest in state.files.items()}
+
     def to_dict(self, limit_bytes: int, keep: Iterable[str]) -> dict[str, Any]:
         """Return states as plain JSON: `{"states": {id: {path: digest}}, "blobs": {digest: base64}}`.
 

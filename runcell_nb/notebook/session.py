@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from runcell_nb.core.agent_options import checked_prompt
@@ -20,6 +21,7 @@ from .cell_run import CellRun
 from .cell_setup import agent_of, limits_of, schema_of
 from .cell_view import GuardedView, LiveCellView, QuietCellView, TextCellView
 from .cost import CostTally
+from .export import ExportedCell
 from .file_browser import FileBrowser
 from .file_history import FileHistory
 from .interrupt import Stopper, interrupt_stops
@@ -40,6 +42,7 @@ class NotebookSession:
         shelf: The sandboxes.
         files: States of the files before and after each turn.
         snapshots: Ids of the states that somebody asked to keep, by name, oldest first.
+        ran: Prompt and options of each run that succeeded, in order, for a script.
         spent: One entry a run, oldest first.
         costs: Money of all runs.
         last_result: Of the last successful run; already shown in its own cell.
@@ -56,6 +59,7 @@ class NotebookSession:
         self.shelf = SandboxShelf()
         self.files = FileHistory()
         self.snapshots: dict[str, str] = {}
+        self.ran: list[ExportedCell] = []
         self.spent: list[CellUsage] = []
         self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
@@ -174,6 +178,10 @@ class NotebookSession:
         turns = self.book.active.turns
         files = turns[-1].files_after if turns else None
         view.record(await self._memory.keep(self.book, self.files, files, thread))
+
+    def remember(self, prompt: str, options: CellOptions, model: str) -> None:
+        """Remember a run that succeeded, to write it as a script."""
+        self.ran.append((prompt, {**asdict(options), "model": options.model or model}))
 
     def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None:
         """Add what a run used."""

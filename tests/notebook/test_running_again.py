@@ -197,3 +197,35 @@ async def test_what_is_kept_comes_back_in_another_kernel(notebook: Notebook) -> 
         assert other.session.book.names == ["main"]
     finally:
         await other.session.close()
+
+
+async def test_what_a_turn_changed_as_text(notebook: Notebook) -> None:
+    assert "no turns" in run_command(notebook.session, "diff")
+    await three_cells(notebook)
+    shown = run_command(notebook.session, "diff 2")
+    assert shown.splitlines() == [
+        "changed a.txt",
+        "  @@ -1 +1 @@",
+        "  -1",
+        "  +2",
+        "new b.txt",
+        "  @@ -0,0 +1 @@",
+        "  +1",
+    ]
+    assert run_command(notebook.session, "diff").startswith("deleted a.txt")
+    for wrong in ("diff 9", "diff x", "diff 1 2"):
+        with pytest.raises(InvalidOptionError):
+            run_command(notebook.session, wrong)
+
+
+async def test_the_runs_as_a_script(notebook: Notebook, tmp_path: Any) -> None:
+    with pytest.raises(InvalidOptionError):
+        run_command(notebook.session, f"export {tmp_path}/a.py")
+    notebook.session.settings.model = "local/demo"
+    notebook.session._cells.next = lambda: ("x", "x")  # type: ignore[method-assign]
+    await notebook.session.run_cell("", "Create a.txt with the text: hi")
+    run_command(notebook.session, f"export {tmp_path}/a.py")
+    script = (tmp_path / "a.py").read_text()
+    compile(script, "a.py", "exec")
+    assert "local/demo" in script
+    assert "Create a.txt" in script
