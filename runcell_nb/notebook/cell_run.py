@@ -160,7 +160,7 @@ class CellRun:
             if rebuilt is not None and ground.rewind is None:
                 ground.notes.append(rebuilt)
                 if thread.thread.message_count:
-                    ground.told.append(f"({rebuilt})")
+                    ground.told.append(f"Note on the sandbox: {rebuilt}")
             ground.before = await session.files.capture(sandbox)
             ground.mark = thread.mark()
         except BaseException:

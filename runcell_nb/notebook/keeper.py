@@ -36,7 +36,7 @@ class MetadataKeeper(anywidget.AnyWidget):
         state: The value kept last; `{}` before. Its `revision` is a number that grows with every `keep`,
             about the milliseconds since 1970: a front end never replaces metadata of the same or a higher
             revision, also not those of another kernel.
-        writer: Id of the client that may write: the sender of the running request.
+        writer: Id of the client that may write: the sender of the running request, or its successor.
         cell: Id of the running cell; a notebook without it is another one that shares the kernel.
         question: Number of the open question for the metadata; 0 for none.
     """

@@ -90,7 +90,7 @@ _BULLET = r"[ \t]*(?:[-*•]|\d{1,2}[.)]) "
 _LINE_COMMAND = (  # a line that is a command or a courtesy, and no data such as "name,age"
     rf"\s*{_LEAD}(?:{_AFTER}\b|thanks|thank you|{_VERB}(?=[ .!]|$))"
 )
-_NOTE = "\nFiles put into the sandbox:"
+_NOTE = re.compile("\nFiles put into the sandbox:|\nNote on the sandbox:")
 _MOST_PIECES = 50  # of one prompt, and of one sentence: more is no request, and the rest stays in one piece
 
 
@@ -139,7 +139,7 @@ def commands(prompt: str) -> tuple[list[str], Quotes]:
     def mark(match: re.Match[str]) -> str:
         return quotes.mark(next(group for group in match.groups() if group is not None), match[0])
 
-    text = ("\n" + re.sub("[\ue000\ue001]", "\ufffd", prompt)).split(_NOTE, 1)[0]
+    text = _NOTE.split("\n" + re.sub("[\ue000\ue001]", "\ufffd", prompt), maxsplit=1)[0]
     text = _without_long_texts(re.sub(_QUOTED, mark, text, flags=re.S), quotes).replace("\u2019", "'")
     text = re.sub(r"\s+", lambda gap: "\n" if "\n" in gap[0] else " ", text).strip()
     text = re.sub(rf":?\n(?={QUOTE}(?:\n|\Z))", ": ", text)

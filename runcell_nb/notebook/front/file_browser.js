@@ -110,8 +110,9 @@ class BrowserPanel {
     if (!head) return;
     setText(this.summary, `${head.title} · ${head.summary}`);
     this.tree.refresh();
-    const row = this.tree.rows[this.tree.at.get(this.tree.selected)];
-    if (row?.folder) this.showFolder(row);
+    const row = this.chosenRow;
+    if (row && this.awaited) this.goTo(row.path, row.folder);
+    else if (row?.folder) this.showFolder(row);
     else if (row && row.path === this.path && row.mark !== this.row?.mark) this.showName(row);
   }
 
@@ -131,14 +132,19 @@ class BrowserPanel {
   /** The person chose a file or folder: stay there. */
   choose(row) {
     this.setFollow(false);
+    this.awaited = false;
     this.complain("");
     this.look(row);
   }
 
   goTo(path, folder) {
     this.tree.show(path, folder);
-    const row = this.tree.rows[this.tree.at.get(this.tree.selected)];
-    if (row) this.look(row);
+    this.awaited = !this.chosenRow; // the listing with it is still to come
+    if (!this.awaited) this.look(this.chosenRow);
+  }
+
+  get chosenRow() {
+    return this.tree.rows?.[this.tree.at.get(this.tree.selected)];
   }
 
   look(row) {

@@ -327,7 +327,8 @@ async def test_a_refusal_is_a_sentence(open_notebook: OpenNotebook) -> None:
 
 
 async def test_changes_since_the_mark(open_notebook: OpenNotebook) -> None:
-    write = "await sandbox.write_file('a.txt', 'second'); await sandbox.remove('table.csv'); await browser.refresh()"
+    write = "await sandbox.write_file('a.txt', 'second'); await sandbox.remove('table.csv')"
+    write += "; await browser.refresh()"
     notebook = await open_notebook([SHOW, write])
     browser = await shown(notebook)
     await item(browser, "a.txt, 6 B, modified").click()
@@ -344,7 +345,8 @@ async def test_changes_since_the_mark(open_notebook: OpenNotebook) -> None:
 async def test_json_folds_and_code_has_colours(open_notebook: OpenNotebook) -> None:
     more = """
 import json
-await sandbox.write_file("x.json", json.dumps({"list": list(range(100)), "small": {"deep": [1.50, "</script>"]}}))
+data = {"list": list(range(100)), "small": {"deep": [1.50, "</script>"]}}
+await sandbox.write_file("x.json", json.dumps(data))
 await sandbox.write_file("x.py", "def f():  # note\n    return 'text'\n")
 await browser.refresh()
 """
@@ -450,7 +452,8 @@ files = {
     "gif.gif": b"GIF89a<script>window.hit=1</script>", "f.csv": formula.encode(), "line.txt": b"x" * 900_000,
     "bomb.json": b"[" * 400 + b"]" * 400, "many.json": json.dumps([[1]] * 30_000).encode(),
     "h.html": b"<script>window.hit=1</script><img src='http://127.0.0.1:9/pixel.png'>",
-    "tex.txt": b"$\\\\href{javascript:window.hit=1}{x}$ $$x$$", "x.js": b'"' * 50_000, "y.py": b'\"\"\"' * 30_001,
+    "tex.txt": b"$\\\\href{javascript:window.hit=1}{x}$ $$x$$",
+    "x.js": b'"' * 50_000, "y.py": b'\"\"\"' * 30_001,
     "__proto__": b"p", "constructor/toString": b"q",
 }
 sandbox = samples.dict_sandbox(dict(files))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,18 +111,32 @@ async def test_a_state_outlives_the_kernel(open_notebook: OpenNotebook, front_en
     assert (await number(notebook.path, 2))["revision"] > first["revision"]
 
 
+WHEN_TOLD = f"""
+import asyncio, pathlib
+while not pathlib.Path('go').exists():
+    await asyncio.sleep(0.1)
+{KEEP}"""
+
+
+@contextmanager
+def told(notebook: NotebookPage) -> Iterator[None]:
+    """Let the waiting cell go on."""
+    go = notebook.path.with_name("go")
+    go.touch()
+    try:
+        yield
+    finally:
+        go.unlink()
+
+
 async def test_a_run_that_outlives_its_page_is_kept_by_the_next_one(open_notebook: OpenNotebook) -> None:
-    slow = "import asyncio, pathlib\nwhile not pathlib.Path('go').exists(): await asyncio.sleep(0.1)\n" + KEEP
-    notebook = await open_notebook([MAKE, slow, ASK])
+    notebook = await open_notebook([MAKE, WHEN_TOLD])
     await notebook.run_cell(0)
     await start_cell(notebook, 1)
     await notebook.page.reload()
     await notebook.page.wait_for_selector(".jp-Notebook")
-    (notebook.path.parent / "go").touch()
-    try:
+    with told(notebook):
         await number(notebook.path, 1)
-    finally:
-        (notebook.path.parent / "go").unlink()
     await no_dialog(notebook.page)
 
 
@@ -157,23 +172,47 @@ async def test_a_renamed_notebook_is_written_under_its_new_name(open_notebook: O
     assert not notebook.path.exists()
 
 
-async def test_another_notebook_on_the_same_kernel_is_left_alone(
-    open_notebook: OpenNotebook, browser: Browser
-) -> None:
-    notebook = await open_notebook([MAKE, KEEP])
-    guest = await open_notebook(["print(keeper.state['n'])"])
+async def test_another_notebook_on_the_same_kernel_is_left_alone(open_notebook: OpenNotebook) -> None:
+    notebook = await open_notebook([MAKE, WHEN_TOLD])
+    guest = await open_notebook(["print(keeper.state['n'], keeper.writer)"])
+    await notebook.run_cell(0)
     kernel = await notebook.page.evaluate(
         "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
     )
     await guest.page.evaluate(
         "(id) => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({ id })", kernel
     )
+    await start_cell(notebook, 1)
+    client = await notebook.page.evaluate(
+        "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.clientId"
+    )
+    await notebook.page.close()
+    with told(notebook):
+        await guest.run_cell(0)
+    await expect(guest.output(0)).to_have_text(f"1 {client}")
+    await guest.page.wait_for_timeout(OTHERS_TURN)
+    assert await guest.page.evaluate(METADATA) is None
+
+
+async def test_an_older_state_of_the_kernel_never_replaces_a_newer_one(open_notebook: OpenNotebook) -> None:
+    notebook = await open_notebook([MAKE, KEEP, ASK])
     await notebook.run_cell(0)
     await notebook.run_cell(1)
-    await guest.page.wait_for_timeout(OTHERS_TURN)
-    await guest.run_cell(0)
-    await expect(guest.output(0)).to_have_text("1")
-    assert await guest.page.evaluate(METADATA) is None
+    first = await number(notebook.path, 1)
+    newer = {"version": 1, "n": 7, "revision": first["revision"] + 1}
+    await notebook.page.evaluate(
+        """async (newer) => {
+            const { context } = window.jupyterapp.shell.currentWidget;
+            context.model.setMetadata('runcell', newer);
+            await context.save();
+        }""",
+        newer,
+    )
+    await reload(notebook.page)
+    await notebook.run_cell(2)
+    await expect(notebook.output(2)).to_have_text("found 7")
+    await notebook.page.wait_for_timeout(OTHERS_TURN)
+    assert await notebook.page.evaluate(METADATA) == newer == kept(notebook.path)
 
 
 async def test_many_states_and_a_save_of_the_user_never_conflict(open_notebook: OpenNotebook) -> None:
