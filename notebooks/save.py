@@ -16,7 +16,8 @@ import nbformat
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent
-WIDGET = "application/vnd.jupyter.widget-view+json"
+BELONGS_TO_ONE = ("application/vnd.jupyter.widget-view+json", "application/vnd.runcell.turn+json")
+"""Of one execution: a widget without its kernel shows an error, and the reader's thread is not ours."""
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
@@ -30,7 +31,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop what belongs to one execution: a widget without its kernel would show an error."""
+    """Drop what belongs to one execution."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -38,7 +39,8 @@ def cleaned(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         cell.metadata = {}
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(WIDGET, None)
+            for kind in BELONGS_TO_ONE:
+                output.get("data", {}).pop(kind, None)
     return notebook
 
 
