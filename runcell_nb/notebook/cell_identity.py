@@ -12,13 +12,14 @@ class CellCounter:
         self._shell = shell
         self._count = 0
 
-    def next(self) -> tuple[str, str | None]:
-        """Return the name of the cell that starts to run now, and its id where the front end tells one."""
+    def next(self) -> str:
+        """Return the name of the cell that starts to run now."""
         self._count += 1
-        cell_id = self._cell_id()
-        return cell_id or f"#{self._count}", cell_id
+        return self.cell_id or f"#{self._count}"
 
-    def _cell_id(self) -> str | None:
+    @property
+    def cell_id(self) -> str | None:
+        """The id of the running cell, where the front end tells one."""
         kernel = getattr(self._shell, "kernel", None)
         request = {} if kernel is None else kernel.get_parent() or {}
         found = request.get("metadata", {}).get("cellId")

@@ -39,29 +39,35 @@ class NotebookMemory:
         self._kept: dict[str, Any] = {}
         self._files: str | None = None
         self._cells: list[Any] = []
+        self._told: set[str] = set()
 
-    async def load(self, namespace: Mapping[str, Any], cell_id: str | None) -> LoadedState | None:
+    async def load(
+        self, namespace: Mapping[str, Any], cell_id: str | None, *, ask: bool
+    ) -> LoadedState | None:
         """Return what the notebook has kept, once; None afterwards and where there is nothing.
 
         Args:
             namespace: Of the notebook.
-            cell_id: Of the running cell; None for a line magic, which no front end can answer.
+            cell_id: Of the running cell; None where no front end told it.
+            ask: Whether the front end can answer: a line magic blocks it.
         """
         if getattr(self._shell, "kernel", None) is None:
             return None
         found = await asyncio.to_thread(self._from_file, namespace, cell_id)
-        if cell_id is not None and not self._asked and self._may_answer():
+        if ask and cell_id is not None and not self._asked and self._may_answer():
             self._asked = True
             found.append(await self._from_front_end())
-        kept: dict[str, Any] = reduce(merged, [state for state in found if state], {})
-        if not kept:
+        found = [state for state in found if state]
+        if not found:
             return None
-        self._kept = kept
+        self._kept = kept = reduce(merged, found, self._kept)
         loaded = state_from_metadata(with_cell_ids(kept, self._cells))
         self._cells = []
         self._files = loaded.sandbox_files
         for problem in loaded.problems:
-            sys.stderr.write(f"runcell: {visible(problem)}\n")
+            if problem not in self._told:
+                sys.stderr.write(f"runcell: {visible(problem)}\n")
+        self._told.update(loaded.problems)
         return loaded
 
     def _from_file(self, namespace: Mapping[str, Any], cell_id: str | None) -> list[dict[str, Any]]:

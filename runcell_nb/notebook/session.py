@@ -90,14 +90,14 @@ class NotebookSession:
         await load_gateway(name).describe(name)
         self.settings.model = name
 
-    async def load(self, cell_id: str | None = None) -> None:
+    async def load(self, *, awaiting: bool = False) -> None:
         """Take up, once, what the notebook has kept of its threads and files.
 
         Args:
-            cell_id: Of the running cell; None where no front end told it, or for a line magic.
+            awaiting: Whether the cell awaits this, so that its front end can answer meanwhile.
         """
-        loaded = await self._memory.load(self.namespace, cell_id)
-        if loaded is not None and not any(thread.turns for thread in self.book):
+        loaded = await self._memory.load(self.namespace, self._cells.cell_id, ask=awaiting)
+        if loaded is not None and len(self.book.names) == 1 and not self.book.active.turns:
             self.book, self.files = loaded.book, loaded.files
 
     async def sandbox(self) -> Sandbox:
@@ -151,7 +151,7 @@ class NotebookSession:
         Raises:
             RuncellError: What went wrong, in one sentence; the thread is as before.
         """
-        cell, cell_id = self._cells.next()
+        cell = self._cells.next()
         options = parse_cell_options(line)
         prompt = checked_prompt(body)
         limits_of(options)
@@ -159,7 +159,7 @@ class NotebookSession:
         agent = agent_of(options, self.namespace, self.settings.answering.model)
         stop = Stopper()
         with interrupt_stops(stop, asyncio.get_running_loop()):
-            await stop.during(self.load(cell_id))
+            await stop.during(self.load(awaiting=True))
             thread = self.book.get(options.thread) if options.thread else self.book.active
             await stop.during(self._background.free(thread.name))
             run = CellRun(self, options, prompt, agent, schema, cell)

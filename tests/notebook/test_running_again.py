@@ -27,7 +27,7 @@ class Notebook:
 
     async def run(self, cell: str, *responses: Any, options: str = "", prompt: str = "") -> Any:
         model = self.session.namespace["model"] = ScriptedModel(responses or [f"answer of {cell}"])
-        self.session._cells.next = lambda: (cell, cell)  # type: ignore[method-assign]
+        self.session._cells.next = lambda: cell  # type: ignore[method-assign]
         try:
             return await self.session.run_cell(f"-m model {options}", prompt or f"prompt of {cell}")
         finally:
@@ -222,7 +222,7 @@ async def test_the_runs_as_a_script(notebook: Notebook, tmp_path: Any) -> None:
     with pytest.raises(InvalidOptionError):
         run_command(notebook.session, f"export {tmp_path}/a.py")
     notebook.session.settings.model = "local/demo"
-    notebook.session._cells.next = lambda: ("x", "x")  # type: ignore[method-assign]
+    notebook.session._cells.next = lambda: "x"  # type: ignore[method-assign]
     await notebook.session.run_cell("", "Create a.txt with the text: hi")
     run_command(notebook.session, f"export {tmp_path}/a.py")
     script = (tmp_path / "a.py").read_text()

@@ -184,7 +184,7 @@ async def bytes_of(download: Download, folder: Path) -> bytes:
 
 @pytest.mark.parametrize("front_end", ["lab", "notebook"])
 async def test_uploads_go_into_the_chosen_folder(open_notebook: OpenNotebook, front_end: str) -> None:
-    notebook = await open_notebook([SHOW, ""], front_end=front_end)
+    notebook = await open_notebook([SHOW, "0"], front_end=front_end)
     browser = await shown(notebook)
     await item(browser, "deep.txt").click()
     large = bytes(range(256)) * 10_000  # three parts
@@ -200,7 +200,7 @@ async def test_uploads_go_into_the_chosen_folder(open_notebook: OpenNotebook, fr
 
 
 async def test_a_name_clash_asks(open_notebook: OpenNotebook) -> None:
-    notebook = await open_notebook([SHOW, ""])
+    notebook = await open_notebook([SHOW, "0"])
     browser = await shown(notebook)
     question = browser.get_by_role("dialog")
     for choice, expected in (
@@ -231,7 +231,7 @@ DROP = """(row, files) => {
 
 
 async def test_files_are_dropped_onto_a_folder(open_notebook: OpenNotebook) -> None:
-    notebook = await open_notebook([SHOW, ""])
+    notebook = await open_notebook([SHOW, "0"])
     browser = await shown(notebook)
     await item(browser, "folder, folder").evaluate(DROP, [["x.txt", "dropped"], ["y.txt", "too"]])
     await told(browser, "Uploaded 2 files into folder.")
@@ -257,7 +257,7 @@ async def test_everything_and_a_folder_as_zip(open_notebook: OpenNotebook, tmp_p
 
 
 async def test_a_zip_is_extracted_only_when_asked(open_notebook: OpenNotebook) -> None:
-    notebook = await open_notebook([SHOW, ""])
+    notebook = await open_notebook([SHOW, "0"])
     browser = await shown(notebook)
     good, evil = io.BytesIO(), io.BytesIO()
     for buffer, name in ((good, "in/side.txt"), (evil, "../../evil.txt")):
@@ -278,7 +278,7 @@ async def test_a_zip_is_extracted_only_when_asked(open_notebook: OpenNotebook) -
 
 @pytest.mark.parametrize("front_end", ["lab", "notebook"])
 async def test_new_rename_and_delete_by_keyboard(open_notebook: OpenNotebook, front_end: str) -> None:
-    notebook = await open_notebook([SHOW, ""], front_end=front_end)
+    notebook = await open_notebook([SHOW, "0"], front_end=front_end)
     browser = await shown(notebook)
     press, write = notebook.page.keyboard.press, notebook.page.keyboard.type
     cells = notebook.page.locator(".jp-Notebook .jp-Cell")

@@ -50,7 +50,7 @@ async def assert_harmless(notebook: NotebookPage) -> None:
     ]
     assert outside == []
     assert [sent.url for sent in notebook.requests if sent.url.endswith(("/x", "/pixel.png"))] == []
-    links = await page.locator(".jp-OutputArea a").evaluate_all("(all) => all.map((a) => a.protocol)")
+    links = await page.locator(".jp-OutputArea a[href]").evaluate_all("(all) => all.map((a) => a.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}
     assert (
         await page.locator(".jp-OutputArea :is(script, svg[onload], img[onerror], b[onclick])").count() == 0
@@ -97,3 +97,46 @@ async def test_the_static_copy_keeps_its_look_in_an_untrusted_notebook(open_note
     await expect(added).to_have_css("display", "block")
     frame = output.locator("div", has=notebook.page.locator("details")).last
     assert await frame.evaluate("(el) => el.scrollWidth <= el.clientWidth + 1")
+
+
+COMMANDS = """%load_ext runcell_nb
+from runcell_nb import ScriptedModel
+from tests.notebook.samples import HOSTILE
+model = ScriptedModel([HOSTILE, HOSTILE, HOSTILE])
+%runcell thread new "<b onclick=window.hit=1>x</b>"
+%runcell sandbox new "<svg onload=window.hit=1>"
+%runcell thread
+%runcell sandbox"""
+
+
+async def test_hostile_metadata_and_names(open_notebook: OpenNotebook) -> None:
+    """A notebook of a stranger's, whose kept threads are as hostile as JSON can be."""
+    cells = [COMMANDS, "%%runcell -m model\n<img src=x onerror=window.hit=1>", "%runcell history"]
+    notebook = new_notebook([*cells, "%%runcell -m model --quiet\ngo"])
+    markup = "<img src=x onerror=window.hit=1>"
+    message = {"content": markup, "createdAt": markup}
+    notebook.metadata["runcell"] = {
+        "version": 1,
+        "revision": markup,
+        "activeThread": markup,
+        "threads": {
+            markup: {"version": 1, "id": markup, "messages": [{"role": "user", **message}]},
+            "main": {
+                "version": 1,
+                "id": markup,
+                "messages": [{"role": "user", **message}, {"role": "agent", **message}],
+                "turns": [{"cell": markup, "prompt": markup, "model": markup, "messagesBefore": 0}],
+                "continuation": {"engine": "runcell-nb", "resume": {"version": 1}, "journalGz": "AAAA"},
+            },
+            "../../etc": [],
+        },
+        "files": {"states": {markup: {"../../x": markup}}, "blobs": {markup: markup}},
+        "sandbox": {"type": "host", "files": markup},
+    }
+    page = await open_notebook(notebook)
+    await page.run_all()
+    assert "answer" not in await page.output(0).inner_text()
+    for cell in range(4):
+        assert "Traceback" not in await page.output(cell).inner_text()
+    assert markup in await page.output(2).inner_text()
+    await assert_harmless(page)
