@@ -94,6 +94,7 @@ _MODULES = {
     ".notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
     ".notebook.file_browser": ("FileBrowser",),
     ".notebook.run_view": ("RunView",),
+    ".notebook.thread_browser": ("ThreadBrowser",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

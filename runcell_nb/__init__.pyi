@@ -89,3 +89,4 @@ from .notebook.extension import load_ipython_extension as load_ipython_extension
 from .notebook.extension import unload_ipython_extension as unload_ipython_extension
 from .notebook.file_browser import FileBrowser as FileBrowser
 from .notebook.run_view import RunView as RunView
+from .notebook.thread_browser import ThreadBrowser as ThreadBrowser

@@ -6,10 +6,12 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.run import AgentRun
 
 from .cell_run import CellRun
 from .interrupt import Stopper
+from .notebook_thread import NotebookThread
 
 CLOSE_SECONDS = 10.0
 """How long runs that are stopped when the session closes may take."""
@@ -19,19 +21,31 @@ class BackgroundRuns:
     """The runs of a notebook that go on by themselves."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._tasks: dict[NotebookThread, asyncio.Task[Any]] = {}
 
-    async def free(self, thread: str) -> None:
-        """Wait until no run in the background has a thread; however that run ends."""
+    async def free(self, thread: NotebookThread) -> None:
+        """Wait until no run in the background has a thread; however that run ends.
+
+        Raises:
+            InvalidOptionError: It runs on another event loop, which this one may be holding up.
+        """
         task = self._tasks.get(thread)
-        if task is not None:
-            await asyncio.wait({task})
+        if task is None or task.done():
+            return
+        if task.get_loop() is not asyncio.get_running_loop():
+            raise InvalidOptionError(
+                f"Thread {thread.name!r} has a run in the background; wait for it, or let %%runcell be the "
+                "first line of the cell."
+            )
+        await asyncio.wait({task})
 
-    async def start(self, thread: str, run: CellRun, out: str | None, namespace: dict[str, Any]) -> None:
+    async def start(
+        self, thread: NotebookThread, run: CellRun, out: str | None, namespace: dict[str, Any]
+    ) -> None:
         """Start a run and return once it goes on by itself.
 
         Args:
-            thread: Name of its thread.
+            thread: Its conversation.
             run: Of a cell; its view has a Stop button of its own.
             out: Name that gets the live `AgentRun`, and the `RunResult` when it is done.
             namespace: Of the notebook.
@@ -58,14 +72,15 @@ class BackgroundRuns:
 
     async def close(self) -> None:
         """Stop all of them, a bounded time."""
-        tasks = set(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
+        here = asyncio.get_running_loop()
+        for task in list(self._tasks.values()):
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        tasks = {task for task in self._tasks.values() if task.get_loop() is here}
+        if tasks:  # another loop may be held up by whoever waits for this
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
 
-    def _ended(self, thread: str, task: asyncio.Task[Any]) -> None:
+    def _ended(self, thread: NotebookThread, task: asyncio.Task[Any]) -> None:
         if self._tasks.get(thread) is task:
             del self._tasks[thread]
         if not task.cancelled():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runcell_nb.core.agent import Agent
+from runcell_nb.core.events import RunStartedEvent
 from runcell_nb.core.result import RunResult
 from runcell_nb.core.run import AgentRun
 from runcell_nb.core.sandbox import Sandbox
@@ -48,8 +49,12 @@ class Notebook(Protocol):
     def view(  # noqa: D102
         self, stop: Callable[[], object], options: CellOptions, thread: NotebookThread
     ) -> GuardedView: ...
-    async def keep(self, thread: NotebookThread, view: GuardedView) -> None: ...  # noqa: D102
-    def remember(self, prompt: str, options: CellOptions, model: str) -> None: ...  # noqa: D102
+    async def keep(  # noqa: D102
+        self, thread: NotebookThread, view: GuardedView, place: str, files: str | None
+    ) -> None: ...
+    def remember(  # noqa: D102
+        self, thread: NotebookThread, cell: str, prompt: str, options: CellOptions, model: str
+    ) -> None: ...
     def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None: ...  # noqa: D102
     def files_changed(self) -> None: ...  # noqa: D102
 
@@ -63,9 +68,11 @@ class _Ground:
         sandbox: Where the files are.
         inputs: What `--in` puts there.
         start: State of the files when the cell began, to go back to when its run fails.
+        left_out: Files whose content that state has not, because they are too big.
         before: State of the files before the run.
         mark: Where the conversation stands before the run.
-        rewind: What was taken back for the run.
+        rewind: What was taken back of the conversation for the run.
+        took_files: Whether the files were taken back for it.
         notes: Sentences for the person.
         told: Sentences for the model.
     """
@@ -74,9 +81,11 @@ class _Ground:
     sandbox: Sandbox
     inputs: list[CellInput]
     start: str | None = None
+    left_out: tuple[str, ...] = ()
     before: str | None = None
     mark: ThreadMark | None = None
     rewind: Rewind | None = None
+    took_files: bool = False
     notes: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
 
@@ -108,6 +117,8 @@ class CellRun:
         self._agent = agent
         self._schema = schema
         self._cell = cell
+        self._place = ""
+        self._started: Callable[[AgentRun[Any]], object] = lambda _: None
 
     async def go(
         self, stop: Stopper, started: Callable[[AgentRun[Any]], object] = lambda _: None
@@ -116,7 +127,7 @@ class CellRun:
 
         Args:
             stop: Stops whatever it is at.
-            started: Is told the run once it has started.
+            started: Is told the run once its session has started.
 
         Returns:
             The `RunResult`.
@@ -124,6 +135,7 @@ class CellRun:
         Raises:
             RuncellError: What went wrong; conversation and cell's turn are as before.
         """
+        self._started = started
         ground = await stop.during(self._prepared())
         try:
             # The view comes first: a run without one could not be stopped.
@@ -139,7 +151,6 @@ class CellRun:
                 limits=limits_of(self._options),
             )
             stop.stops(lambda: run.cancel(STOPPED))
-            started(run)
             return await self._watched(run, view, ground)
         except BaseException:
             await self._taken_back(ground)
@@ -149,12 +160,13 @@ class CellRun:
         """Make everything ready; whatever goes wrong here has changed nothing."""
         session, options = self._session, self._options
         thread = session.book.get(options.thread) if options.thread else session.book.active
-        name = session.shelf.check(options.sandbox)
+        name = self._place = session.shelf.check(options.sandbox)
         inputs = await read_cell_inputs(options.inputs, session.namespace)
         sandbox = await session.shelf.get(name)
         ground = _Ground(thread, sandbox, inputs)
         rebuilt = await session.rebuilt(name, sandbox)
         ground.start = await session.files.capture(sandbox)
+        ground.left_out = session.files.left_out
         try:
             await self._take_back(ground)
             if rebuilt is not None and ground.rewind is None:
@@ -173,20 +185,23 @@ class CellRun:
         session, thread = self._session, ground.thread
         index = thread.turn_of(self._cell)
         later = 0 if index is None else len(thread.turns) - index - 1
+        if not self._options.fresh and index is None:
+            return
+        files = None if index is None else thread.turns[index].files_before
         if self._options.fresh:
             ground.rewind = session.book.start_over(thread, self._cell)
-            await _emptied(ground.sandbox)
-            problem = None
-        elif index is not None:
-            files = thread.turns[index].files_before
-            ground.rewind = session.book.run_again(thread, self._cell)
-            problem = (
-                "The files of before this turn were not kept; they are as they were."
-                if files is None
-                else await session.files.restore(ground.sandbox, files)
-            )
         else:
-            return
+            ground.rewind = session.book.run_again(thread, self._cell)
+        if ground.start is None:
+            problem: str | None = "The files are too big to be taken back; they stay as they are."
+        elif self._options.fresh:
+            ground.took_files = True
+            problem = await session.files.clear(ground.sandbox, ground.left_out)
+        elif files is None:
+            problem = "The files of before this turn were not kept; they stay as they are."
+        else:
+            ground.took_files = True
+            problem = await session.files.restore(ground.sandbox, files, ground.left_out)
         if ground.rewind is not None and ground.rewind.fork is not None:
             what = "what was there" if self._options.fresh else f"{count_text(later, 'later turn')}"
             ground.notes.append(f"Run again: {what} stays as thread {ground.rewind.fork!r}.")
@@ -197,25 +212,25 @@ class CellRun:
     async def _taken_back(self, ground: _Ground) -> None:
         """Put back what was taken back for a run that failed, so that the cell's turn is as before."""
         rewind, ground.rewind = ground.rewind, None
-        if rewind is None:
-            return
-        self._session.book.undo(rewind)
-        if ground.start is not None:
+        took, ground.took_files = ground.took_files, False
+        if rewind is not None:
+            self._session.book.undo(rewind)
+        if took and ground.start is not None:
             with suppress(Exception):  # the run's own failure is what is told
                 await self._session.files.restore(ground.sandbox, ground.start)
-        self._session.files_changed()
+            self._session.files_changed()
 
     async def _watched(self, run: AgentRun[Any], view: GuardedView, ground: _Ground) -> RunResult[Any]:
         """Show a run to its end and keep what it used; nothing of that touches its result."""
         session = self._session
         meter = RunMeter(session.costs)
-        telling = asyncio.ensure_future(_tell(run, view, meter))
+        telling = asyncio.ensure_future(self._tell(run, view, meter))
         try:
             result = await run.result()
         except BaseException as error:
             await self._end(telling, view, meter, ground, *end_of(error))
             raise
-        session.remember(self._prompt, self._options, meter.model)
+        session.remember(ground.thread, self._cell, self._prompt, self._options, meter.model)
         if self._options.out is not None:
             session.namespace[self._options.out] = result
         if self._schema is not None:
@@ -229,8 +244,12 @@ class CellRun:
     async def _keep(self, ground: _Ground, meter: RunMeter, view: GuardedView) -> None:
         """Make the run a turn of its thread, and let the notebook keep it; a fault there is one line."""
         session = self._session
+        ground.rewind, ground.took_files, after = None, False, None
         try:
             after = await session.files.capture(ground.sandbox)
+        except Exception as error:  # the sandbox is gone, say; the turn is one all the same
+            view.complain("what the notebook keeps", error)
+        try:
             assert ground.mark is not None
             session.book.add_turn(
                 ground.thread,
@@ -243,8 +262,7 @@ class CellRun:
                 tokens=meter.tokens,
                 cost=meter.cost,
             )
-            ground.rewind = None
-            await session.keep(ground.thread, view)
+            await session.keep(ground.thread, view, self._place, after)
         except Exception as error:
             view.complain("what the notebook keeps", error)
 
@@ -266,14 +284,10 @@ class CellRun:
             if meter.started:
                 self._session.spend(meter, state, ground.thread.name, self._cell)
 
-
-async def _emptied(sandbox: Sandbox) -> None:
-    for path in dict.fromkeys(info.path.partition("/")[0] for info in await sandbox.list_files()):
-        await sandbox.remove(path)
-
-
-async def _tell(run: AgentRun[Any], view: GuardedView, meter: RunMeter) -> None:
-    """Count and show the events of a run."""
-    async for event in run.events():
-        meter.take(event)
-        view.show(event)
+    async def _tell(self, run: AgentRun[Any], view: GuardedView, meter: RunMeter) -> None:
+        """Count and show the events of a run."""
+        async for event in run.events():
+            meter.take(event)
+            view.show(event)
+            if isinstance(event, RunStartedEvent):
+                self._started(run)

@@ -112,7 +112,7 @@ def _usage(session: NotebookSession, _arguments: list[str]) -> str:
 
 def _row(entry: CellUsage) -> str:
     figures = f"{entry.number:>4}  {entry.usage.total_tokens:>9,} tokens  {entry.cost:<12}"
-    return f"{figures} {entry.state:<8} {entry.thread:<16} {visible(entry.model)}"
+    return f"{figures} {entry.state:<8} {entry.thread:<16} cell {entry.cell[:8]:<9} {visible(entry.model)}"
 
 
 def _history(session: NotebookSession, arguments: list[str]) -> str:

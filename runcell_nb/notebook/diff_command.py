@@ -28,8 +28,9 @@ def diff_command(session: NotebookSession, words: list[str]) -> str:
     turns = session.book.active.turns
     if not turns:
         return f"thread {session.book.active.name!r} has no turns yet."
-    number = int(words[0]) if words and words[0].isdecimal() else len(turns)
-    if (words and not words[0].isdecimal()) or not 1 <= number <= len(turns):
+    is_number = bool(words) and words[0].isascii() and words[0].isdecimal() and len(words[0]) < 10
+    number = int(words[0]) if is_number else len(turns)
+    if (words and not is_number) or not 1 <= number <= len(turns):
         raise InvalidOptionError(
             f"%runcell diff takes the number of a turn, 1 to {len(turns)}, got {words[0]!r}."
         )

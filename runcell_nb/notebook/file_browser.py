@@ -91,7 +91,7 @@ class FileBrowser(anywidget.AnyWidget):
         self._open_diff = False
         self._open_stamp: object = None
         self.on_msg(self._received)
-        self._start(self.mark())
+        self._start(self._begin())
 
     async def refresh(self) -> None:
         """Read the listing again and show what changed.
@@ -107,11 +107,9 @@ class FileBrowser(anywidget.AnyWidget):
     async def mark(self) -> None:
         """Forget the change marks: from now on they and the differences say what changed since this call."""
         await self.refresh()
-        infos = self._listing.mark()
+        self._listing.mark()
         self._tell_changes()
-        marked = await read_marked(self._sandbox, infos)
-        await self.refresh()
-        self._listing.know(marked, infos)
+        await self._learn()
         if self._open is not None and self._open_diff:
             await self._show(self._open)
 
@@ -152,6 +150,17 @@ class FileBrowser(anywidget.AnyWidget):
         own = None if draws_in_outputs() else super()._repr_mimebundle_(**kwargs)
         data, metadata = own or ({}, {})
         return {**data, **self.static_bundle()}, metadata
+
+    async def _begin(self) -> None:
+        await self.refresh()
+        await self._learn()
+
+    async def _learn(self) -> None:
+        """Read what the files held at the mark, as far as they still do."""
+        infos = self._listing.below("")
+        marked = await read_marked(self._sandbox, infos)
+        await self.refresh()
+        self._listing.know(marked, infos)
 
     async def _refresh(self) -> None:
         while True:

@@ -12,7 +12,7 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,10 +56,12 @@ class FileHistory:
 
     Attributes:
         problem: What the last capture could not keep, in one sentence; None when it kept all.
+        left_out: Paths of the files whose content the last capture could not keep.
     """
 
     def __init__(self) -> None:
         self.problem: str | None = None
+        self.left_out: tuple[str, ...] = ()
         self._states: dict[str, FileState] = {}  # oldest first
         self._blobs: dict[str, bytes] = {}
         self._uses: Counter[str] = Counter()  # of a digest, by states
@@ -104,15 +106,17 @@ class FileHistory:
         self._add(state, contents)
         # They may have grown while they were read.
         kept = state.id in self._states
+        self.left_out = tuple(info.path for info in listing.files if info.size > MAX_FILE_BYTES)
         self.problem = _left_out(listing.files) if kept else _not_kept(listing.files)
         return state.id if kept else None
 
-    async def restore(self, sandbox: Sandbox, state_id: str) -> str | None:
+    async def restore(self, sandbox: Sandbox, state_id: str, leaving: Collection[str] = ()) -> str | None:
         """Make the files of a sandbox those of a state: remove others, write what differs.
 
         Args:
             sandbox: Perhaps another than the one that was captured.
             state_id: From `capture`.
+            leaving: Paths of files that are left alone: `left_out` of a capture, what could not be put back.
 
         Returns:
             What could not be brought back, in one sentence; None when all is as it was. For a state that
@@ -127,14 +131,26 @@ class FileHistory:
                 f"The files of that moment are not kept any more (the newest {_mib(MAX_KEPT_BYTES)} are); "
                 "the files stay as they are now."
             )
-        contents = {path: self._blobs.get(digest) for path, digest in state.files.items()}
+        return await self._bring_back(sandbox, state.files, leaving)
+
+    async def clear(self, sandbox: Sandbox, leaving: Collection[str] = ()) -> str | None:
+        """Remove all files of a sandbox, as `restore` to a state without any."""
+        return await self._bring_back(sandbox, {}, leaving)
+
+    async def _bring_back(
+        self, sandbox: Sandbox, wanted: Mapping[str, str], leaving: Collection[str]
+    ) -> str | None:
+        contents = {path: self._blobs.get(digest) for path, digest in wanted.items()}
         async with sandbox.lock(_LOCK):
             present = await self._digests.read(sandbox, await self._digests.list(sandbox))
             work = FileRestore(sandbox, present)
+            changing = {path for path, digest in present.items() if wanted.get(path) != digest}
+            stuck = changing.intersection(leaving)
+            work.leave(sorted(stuck))
             try:
-                await work.remove(sorted(present.keys() - contents.keys()))
-                for path, digest in state.files.items():
-                    if present.get(path) != digest:
+                await work.remove(sorted(changing - contents.keys() - stuck))
+                for path, digest in wanted.items():
+                    if present.get(path) != digest and path not in stuck:
                         await work.write(path, contents[path])
             finally:
                 self._digests.forget(sandbox, work.touched)

@@ -55,22 +55,19 @@ class FileListing:
             self._base = self._stamps
         self._compare()
 
-    def mark(self) -> list[FileInfo]:
-        """From now on marks say what changed since the present listing.
-
-        Returns:
-            The files whose content should be kept and made known by `know`.
-        """
+    def mark(self) -> None:
+        """From now on marks say what changed since the present listing."""
         self._base = self._stamps
         self.marked = MarkedFiles()
         self._unchanged, self._judged = {}, {}
         self._compare()
-        return list(self._infos.values())
 
     def know(self, marked: MarkedFiles, infos: Iterable[FileInfo]) -> None:
-        """Take what the files held that `mark` returned.
+        """Take what files held at the mark.
 
-        Call it with a listing that is younger than the contents: what changed meanwhile is not known.
+        Args:
+            marked: Contents, read after `infos` were listed and before the present listing.
+            infos: Those files; what changed since the mark or while it was read is forgotten.
         """
         base = self._base or {}
         for info in infos:

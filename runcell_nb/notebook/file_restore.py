@@ -31,8 +31,13 @@ class FileRestore:
         self._folders = {folder for path in present for folder in _folders_of(path)}
         self._made: set[str] = set()  # folders that this restore makes: nothing is in the way there
         self._unknown: list[str] = []
+        self._left: list[str] = []
         self._failed: list[str] = []
         self._reason = ""
+
+    def leave(self, paths: Iterable[str]) -> None:
+        """Note files that are left alone, because their content could not be put back."""
+        self._left.extend(paths)
 
     async def remove(self, paths: Iterable[str]) -> None:
         """Remove files."""
@@ -67,6 +72,8 @@ class FileRestore:
             told.append(
                 f"Not brought back, because the content was too big to be kept: {named(self._unknown)}."
             )
+        if self._left:
+            told.append(f"Left as they are, too big to be kept: {named(self._left)}.")
         if self._failed:
             told.append(f"Could not be brought back: {named(self._failed)} ({self._reason}).")
         return " ".join(told) or None

@@ -26,6 +26,8 @@ class Stopper:
 
     def __call__(self) -> None:
         """Stop what is going on; a call before anything goes on stops what comes first."""
+        if self._called:
+            return  # a second one would only disturb the clean-up of the first
         self._called = True
         if self._stop is not None:
             self._stop()

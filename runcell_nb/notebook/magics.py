@@ -95,7 +95,7 @@ class RuncellMagics(Magics):
         before it. Tab completes the options and their values. See %runcell for the commands.
         """
         try:
-            return run_blocking(lambda: self.session.run_cell(line, body))
+            return run_blocking(lambda: self.session.run_cell(line, body, nested=True))
         except KeyboardInterrupt as error:
             from .run_end import STOPPED
 

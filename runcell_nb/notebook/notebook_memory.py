@@ -40,6 +40,8 @@ class NotebookMemory:
         self._files: str | None = None
         self._cells: list[Any] = []
         self._told: set[str] = set()
+        self._news = False
+        self._sequence = self._latest = 0
 
     async def load(
         self, namespace: Mapping[str, Any], cell_id: str | None, *, ask: bool
@@ -53,16 +55,14 @@ class NotebookMemory:
         """
         if getattr(self._shell, "kernel", None) is None:
             return None
-        found = await asyncio.to_thread(self._from_file, namespace, cell_id)
-        if ask and cell_id is not None and not self._asked and self._may_answer():
+        self._take(await asyncio.to_thread(self._from_file, namespace, cell_id))
+        if ask and cell_id is not None and not self._asked and self.has_person():
+            self._take([await self._from_front_end()])
             self._asked = True
-            found.append(await self._from_front_end())
-        found = [state for state in found if state]
-        if not found:
+        if not self._news:  # an interrupt before this line loses nothing: the next call goes on here
             return None
-        self._kept = kept = reduce(merged, found, self._kept)
-        loaded = state_from_metadata(with_cell_ids(kept, self._cells))
-        self._cells = []
+        loaded = state_from_metadata(with_cell_ids(self._kept, self._cells))
+        self._cells, self._news = [], False
         self._files = loaded.sandbox_files
         for problem in loaded.problems:
             if problem not in self._told:
@@ -84,10 +84,20 @@ class NotebookMemory:
         self._cells = cells if isinstance(cells, list) else []
         return [state for state in (kept, outputs) if isinstance(state, dict)]
 
-    def _may_answer(self) -> bool:
+    def _take(self, found: list[dict[str, Any]]) -> None:
+        states = [state for state in found if state]
+        if states:
+            self._kept, self._news = reduce(merged, states, self._kept), True
+
+    def forget_files(self) -> None:
+        """Do not bring the kept files back: the sandbox has files of its own by now."""
+        self._files = None
+
+    def has_person(self) -> bool:
         """Return whether somebody sits at the front end: runners that execute a notebook answer nothing."""
-        request = self._shell.kernel.get_parent() or {}
-        return request.get("content", {}).get("allow_stdin") is not False
+        kernel = getattr(self._shell, "kernel", None)
+        request = {} if kernel is None else kernel.get_parent() or {}
+        return kernel is not None and request.get("content", {}).get("allow_stdin") is not False
 
     async def _from_front_end(self) -> dict[str, Any]:
         try:
@@ -102,10 +112,11 @@ class NotebookMemory:
         Returns:
             A sentence on what is there again and what is gone; None where nothing had to be rebuilt.
         """
-        state, self._files = (self._files, None) if name == MAIN else (None, self._files)
-        if state is None:
+        state = self._files
+        if name != MAIN or state is None:
             return None
         problem = await files.restore(sandbox, state)
+        self._files = None
         count = count_text(len(await sandbox.list_files()), "file")
         rebuilt = f"The sandbox is a new one since the kernel restarted; {count} of before are back."
         return f"{rebuilt} {problem}" if problem else rebuilt
@@ -126,8 +137,12 @@ class NotebookMemory:
         """
         if getattr(self._shell, "kernel", None) is None:
             return None
-        self._kept, record = await asyncio.to_thread(self._written, book, files, sandbox_files, thread)
-        self._widget().keep(self._kept)
+        self._sequence += 1
+        mine = self._sequence
+        kept, record = await asyncio.to_thread(self._written, book, files, sandbox_files, thread)
+        if mine > self._latest:  # another run may have been kept meanwhile, with more in it
+            self._latest, self._kept = mine, kept
+            self._widget().keep(kept)
         return {TURN_MIME: record}
 
     def _written(

@@ -106,14 +106,13 @@ def _delete(session: NotebookSession, words: list[str]) -> str:
 def _snapshot(session: NotebookSession, words: list[str]) -> str:
     up_to("sandbox snapshot", words, 1)
     name = words[0] if words else f"snapshot {len(session.snapshots) + 1}"
-    if name in session.snapshots:
-        raise InvalidOptionError(f"There is a snapshot {name!r} already; take another name.")
     state, problem = run_blocking(lambda: _captured(session))
     if state is None:
         raise InvalidOptionError(problem or "The files are too big to be kept.")
+    instead = ", in place of an earlier one" if session.snapshots.pop(name, None) else ""
     session.snapshots[name] = state
     note = f" {problem}" if problem else ""
-    return f"snapshot {name!r} is kept; %runcell sandbox restore brings it back.{note}"
+    return f"snapshot {name!r} is kept{instead}; %runcell sandbox restore brings it back.{note}"
 
 
 async def _captured(session: NotebookSession) -> tuple[str | None, str | None]:
@@ -128,13 +127,17 @@ def _restore(session: NotebookSession, words: list[str]) -> str:
         known = ", ".join(map(repr, session.snapshots)) or "none yet; %runcell sandbox snapshot keeps one"
         raise InvalidOptionError(f"There is no snapshot {name!r}; there is {known}.")
     state = session.snapshots[name]
+    if state not in session.files:
+        raise InvalidOptionError(f"Snapshot {name!r} is not kept any more: newer states took its room.")
     problem = run_blocking(lambda: _brought_back(session, state))
     session.files_changed()
     return f"the files are those of snapshot {name!r} again.{' ' + problem if problem else ''}"
 
 
 async def _brought_back(session: NotebookSession, state: str) -> str | None:
-    return await session.files.restore(await session.sandbox(), state)
+    sandbox = await session.sandbox()
+    await session.files.capture(sandbox)  # so that nothing is removed that could not be put back
+    return await session.files.restore(sandbox, state, session.files.left_out)
 
 
 _COMMANDS: dict[str, Callable[[NotebookSession, list[str]], str]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.sandbox import Sandbox
-from runcell_nb.core.sandbox_options import create_sandbox, resolve_sandbox_config
+from runcell_nb.core.sandbox_options import create_sandbox, create_sandbox_provider, resolve_sandbox_config
 
 MAIN = "main"
 """The sandbox that cells share unless told otherwise."""
@@ -105,6 +105,7 @@ class SandboxShelf:
 
         Raises:
             InvalidOptionError: The name is taken or cannot be one, or the option is wrong.
+            RuncellNotImplementedError: This version has no such sandbox.
         """
         if not 0 < len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
             raise InvalidOptionError(
@@ -112,7 +113,7 @@ class SandboxShelf:
             )
         if name in self._places:
             raise InvalidOptionError(f"The notebook already has a sandbox {name!r}; take another name.")
-        resolve_sandbox_config(option)
+        create_sandbox_provider(option)  # refuses what could not be made
         self._places[name] = _Place(option)
 
     def switch(self, name: str) -> None:

@@ -27,7 +27,7 @@ from .file_history import FileHistory
 from .interrupt import Stopper, interrupt_stops
 from .notebook_memory import NotebookMemory
 from .notebook_thread import NotebookThread
-from .sandbox_shelf import SandboxShelf
+from .sandbox_shelf import MAIN, SandboxShelf
 from .settings import Runcell
 from .spending import CellUsage, RunMeter
 from .turns import ThreadBook
@@ -42,7 +42,6 @@ class NotebookSession:
         shelf: The sandboxes.
         files: States of the files before and after each turn.
         snapshots: Ids of the states that somebody asked to keep, by name, oldest first.
-        ran: Prompt and options of each run that succeeded, in order, for a script.
         spent: One entry a run, oldest first.
         costs: Money of all runs.
         last_result: Of the last successful run; already shown in its own cell.
@@ -53,13 +52,15 @@ class NotebookSession:
         self._browser: FileBrowser | None = None
         self._cells = CellCounter(shell)
         self._memory = NotebookMemory(shell)
+        self._loaded = False
+        self._main_files: str | None = None
         self._background = BackgroundRuns()
         self.settings = settings
         self.book = ThreadBook()
         self.shelf = SandboxShelf()
         self.files = FileHistory()
         self.snapshots: dict[str, str] = {}
-        self.ran: list[ExportedCell] = []
+        self._ran: dict[tuple[NotebookThread, str], ExportedCell] = {}
         self.spent: list[CellUsage] = []
         self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
@@ -96,9 +97,16 @@ class NotebookSession:
         Args:
             awaiting: Whether the cell awaits this, so that its front end can answer meanwhile.
         """
-        loaded = await self._memory.load(self.namespace, self._cells.cell_id, ask=awaiting)
-        if loaded is not None and len(self.book.names) == 1 and not self.book.active.turns:
-            self.book, self.files = loaded.book, loaded.files
+        if self._loaded:
+            return
+        state = await self._memory.load(self.namespace, self._cells.cell_id, ask=awaiting)
+        if state is not None:
+            sandbox = self.shelf.made()
+            if sandbox is not None and await sandbox.list_files():
+                self._memory.forget_files()
+            self.book, self.files = _joined(state.book, self.book), state.files
+            self._main_files = state.sandbox_files
+        self._loaded = awaiting
 
     async def sandbox(self) -> Sandbox:
         """Return the active sandbox, made on first use."""
@@ -138,12 +146,13 @@ class NotebookSession:
         sandbox = await self.sandbox()
         return sandbox, await sandbox.list_files()
 
-    async def run_cell(self, line: str, body: str) -> RunResult[Any] | None:
+    async def run_cell(self, line: str, body: str, *, nested: bool = False) -> RunResult[Any] | None:
         """Run one `%%runcell` cell.
 
         Args:
             line: The options, literally.
             body: The prompt, literally.
+            nested: Whether it is inside another magic, on a loop of its own: then it runs to its end.
 
         Returns:
             The `RunResult`; with `--background` nothing.
@@ -161,10 +170,10 @@ class NotebookSession:
         with interrupt_stops(stop, asyncio.get_running_loop()):
             await stop.during(self.load(awaiting=True))
             thread = self.book.get(options.thread) if options.thread else self.book.active
-            await stop.during(self._background.free(thread.name))
+            await stop.during(self._background.free(thread))
             run = CellRun(self, options, prompt, agent, schema, cell)
-            if options.background and self.in_kernel:
-                await stop.during(self._background.start(thread.name, run, options.out, self.namespace))
+            if options.background and not nested and self._memory.has_person():
+                await stop.during(self._background.start(thread, run, options.out, self.namespace))
                 return None
             return await run.go(stop)
 
@@ -173,15 +182,31 @@ class NotebookSession:
         await self._background.close()
         await self.shelf.close()
 
-    async def keep(self, thread: NotebookThread, view: GuardedView) -> None:
-        """Let the notebook keep its threads and files, and the view the record of the last turn."""
-        turns = self.book.active.turns
-        files = turns[-1].files_after if turns else None
-        view.record(await self._memory.keep(self.book, self.files, files, thread))
+    async def keep(self, thread: NotebookThread, view: GuardedView, place: str, files: str | None) -> None:
+        """Let the notebook keep its threads and files, and the view the record of the last turn.
 
-    def remember(self, prompt: str, options: CellOptions, model: str) -> None:
+        Args:
+            thread: With the new turn.
+            view: Of its run.
+            place: Name of the sandbox in which it ran.
+            files: State of the files there; None when that was not kept.
+        """
+        if place == MAIN:
+            self._main_files = files
+        view.record(await self._memory.keep(self.book, self.files, self._main_files, thread))
+
+    @property
+    def ran(self) -> list[ExportedCell]:
+        """Prompt and options of the runs of this kernel that are turns now, in order, for a script."""
+        turns = {(thread, turn.cell) for thread in self.book for turn in thread.turns}
+        return [entry for key, entry in self._ran.items() if key in turns]
+
+    def remember(
+        self, thread: NotebookThread, cell: str, prompt: str, options: CellOptions, model: str
+    ) -> None:
         """Remember a run that succeeded, to write it as a script."""
-        self.ran.append((prompt, {**asdict(options), "model": options.model or model}))
+        self._ran.pop((thread, cell), None)
+        self._ran[thread, cell] = (prompt, {**asdict(options), "model": options.model or model})
 
     def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None:
         """Add what a run used."""
@@ -212,3 +237,13 @@ class NotebookSession:
     def _feed_browser(self, event: Mapping[str, Any]) -> None:
         if self._browser is not None:
             self._browser.feed(event)
+
+
+def _joined(kept: ThreadBook, own: ThreadBook) -> ThreadBook:
+    """Return the kept threads with those that were named before they could be taken up."""
+    for thread in own:
+        if thread.name not in kept.names:
+            kept.new(thread.name)
+    if own.active.name != ThreadBook().active.name:
+        kept.switch(own.active.name)
+    return kept

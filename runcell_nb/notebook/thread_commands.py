@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from .command_words import chosen, one_name, up_to
 from .notebook_thread import NotebookThread
@@ -13,8 +14,8 @@ _MAX_SHOWN = 400
 """Characters of a message that `show` prints."""
 
 
-def thread_command(session: NotebookSession, words: list[str]) -> str:
-    """Run one command on threads and return what to print.
+def thread_command(session: NotebookSession, words: list[str]) -> Any:
+    """Run one command on threads and return what to print, or a thread browser to display.
 
     Args:
         session: Of the notebook.
@@ -73,9 +74,13 @@ def _delete(session: NotebookSession, words: list[str]) -> str:
     return f"thread {name!r} is gone."
 
 
-def _show(session: NotebookSession, words: list[str]) -> str:
+def _show(session: NotebookSession, words: list[str]) -> Any:
     up_to("thread show", words, 1)
     thread = session.book.get(words[0]) if words else session.book.active
+    if session.in_kernel:
+        from .thread_browser import ThreadBrowser
+
+        return ThreadBrowser(lambda: session.book, thread.name)  # loading the notebook can replace the book
     return "\n".join(_told(thread)) or f"thread {thread.name!r} is empty."
 
 
@@ -91,7 +96,7 @@ def _told(thread: NotebookThread) -> list[str]:
     return lines
 
 
-_COMMANDS: dict[str, Callable[[NotebookSession, list[str]], str]] = {
+_COMMANDS: dict[str, Callable[[NotebookSession, list[str]], Any]] = {
     "list": _list,
     "new": _new,
     "switch": _switch,

@@ -284,17 +284,18 @@ class ThreadBook:
         again = [fork for fork in self._forks(thread.name) if _tells_again(thread, fork)]
         for fork in again:
             self._remove(fork)
-        return [fork.name for fork in again]
+        many = self._forks()[:-MAX_FORKS]  # only now: the run could have failed, and all be put back
+        for oldest in many:
+            self._remove(oldest)
+        return [fork.name for fork in (*again, *many)]
 
     def _keep(self, fork: NotebookThread | None) -> str | None:
-        """Keep what a rewind took away; the oldest such fork goes when there are too many."""
+        """Keep what a rewind took away."""
         if fork is None:
             return None
         fork.rewound_from = fork.name
         fork.name, fork.revision = self._fork_name(fork.name), self._newest()
         self._put(fork)
-        for oldest in self._forks()[:-MAX_FORKS]:
-            self._remove(oldest)
         return fork.name
 
     def _forks(self, origin: str | None = None) -> list[NotebookThread]:

@@ -24,7 +24,7 @@ from runcell_nb import ScriptedModel
 def run_cell(kernel: Kernel, code: str, cell_id: str) -> Done:
     """Run a cell as a front end that tells its id."""
     client = kernel.client
-    content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False}
+    content = {"code": code, "silent": False, "store_history": True, "allow_stdin": True}
     content |= {"user_expressions": {}, "stop_on_error": True}
     message = client.session.msg("execute_request", content)
     message["metadata"]["cellId"] = cell_id
@@ -151,5 +151,43 @@ def test_a_quiet_cell_shows_the_answer_and_no_steps():
         (shown,) = done.displays
         assert "It is done." in shown["text/html"]
         assert "tool call" not in shown["text/html"]
+    finally:
+        kernel.close()
+
+
+def test_a_notebook_does_not_read_its_own_state_back_in_the_middle(tmp_path: Path):
+    path = tmp_path / "new.ipynb"
+    nbformat.write(new_notebook(), path)
+    kernel = kernel_at(path)
+    session = "get_ipython().magics_manager.registry['RuncellMagics'].session"
+    try:
+        script(kernel, WRITE, "one")
+        assert run_cell(kernel, cell(prompt="first"), "cell-a").ok  # not in the file yet
+        kept = json.loads(kernel.run(f"import json\nprint(json.dumps({session}._memory._kept))").text)
+        saved = new_notebook(cells=[new_code_cell("x"), new_code_cell("y")], metadata={"runcell": kept})
+        saved.cells[0].id, saved.cells[1].id = "cell-a", "cell-b"
+        nbformat.write(saved, path)
+        kernel.run(f"await (await {session}.sandbox()).write_file('uploaded.csv', 'mine')")
+        script(kernel, "two")
+        done = run_cell(kernel, cell(prompt="second"), "cell-b")
+        assert done.ok, done.error
+        files = kernel.run(f"print([f.path for f in await {session}.list_files()])").text
+        assert files.strip() == "['a.txt', 'uploaded.csv']"
+        assert kernel.value(f"{session}.thread.messages[2].content") == "'second'"
+    finally:
+        kernel.close()
+
+
+def test_a_nested_cell_does_not_wait_for_a_run_in_the_background():
+    kernel = kernel_at()
+    try:
+        script(kernel, [{"tool": "bash", "input": {"command": "sleep 3"}}], "slow", "quick")
+        assert run_cell(kernel, cell(options="--background"), "a").ok
+        nested = run_cell(kernel, "%%time\n" + cell(), "b")
+        assert "in the background" in nested.error
+        script(kernel, "in the foreground")
+        assert run_cell(kernel, "%%time\n%%runcell -m m --background -t main\ngo", "c").ok is False
+        after = run_cell(kernel, cell(), "d")
+        assert after.ok, after.error
     finally:
         kernel.close()

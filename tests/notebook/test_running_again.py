@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from runcell_nb import IncompleteResultError, InvalidOptionError, LimitExceededError, ScriptedModel, TurnError
+from runcell_nb import (
+    IncompleteResultError,
+    InvalidOptionError,
+    LimitExceededError,
+    RuncellNotImplementedError,
+    ScriptedModel,
+    TurnError,
+)
 from runcell_nb.notebook.commands import run_command
+from runcell_nb.notebook.interrupt import Stopper
 from runcell_nb.notebook.notebook_state import state_from_metadata, state_to_metadata
 from runcell_nb.notebook.session import NotebookSession
 from runcell_nb.notebook.settings import Runcell
@@ -229,3 +237,70 @@ async def test_the_runs_as_a_script(notebook: Notebook, tmp_path: Any) -> None:
     compile(script, "a.py", "exec")
     assert "local/demo" in script
     assert "Create a.txt" in script
+
+
+async def test_a_fresh_run_that_fails_leaves_the_files(notebook: Notebook) -> None:
+    await notebook.run("a", [write("a.txt", "1")], "done")
+    run_command(notebook.session, "thread new side")
+    with pytest.raises(TurnError):
+        await notebook.run("b", [OSError("broken")], options="--fresh")
+    assert await notebook.files() == {"a.txt": "1"}
+
+
+@pytest.mark.parametrize("sizes", [[1_200_000], [1_000_000] * 20], ids=["one big", "many"])
+async def test_what_could_not_be_put_back_is_never_removed(notebook: Notebook, sizes: list[int]) -> None:
+    await notebook.run("a", "done")
+    sandbox = await notebook.session.sandbox()
+    for number, size in enumerate(sizes):
+        await sandbox.write_file(f"{number}.bin", b"x" * size)
+    await sandbox.write_file("small.txt", "1")
+    before = [info.path for info in await sandbox.list_files()]
+    with pytest.raises(TurnError):
+        await notebook.run("a", [OSError("broken")])
+    assert [info.path for info in await sandbox.list_files()] == before
+    await notebook.run("a", "done again")
+    left = {info.path for info in await sandbox.list_files()}
+    assert {f"{number}.bin" for number in range(len(sizes))} <= left
+
+
+async def test_a_sandbox_that_is_gone_behind_a_run_takes_no_turn_away(notebook: Notebook) -> None:
+    async def capture(_sandbox: object) -> str | None:
+        raise OSError("gone")
+
+    await notebook.run("a", "one")
+    kept = notebook.session.files.capture
+    calls = 0
+
+    async def third_fails(sandbox: Any) -> str | None:
+        nonlocal calls
+        calls += 1
+        return await (capture(sandbox) if calls == 3 else kept(sandbox))
+
+    notebook.session.files.capture = third_fails  # type: ignore[method-assign]
+    await notebook.run("b", "two")
+    assert [turn.cell for turn in notebook.session.book.active.turns] == ["a", "b"]
+    await notebook.run("b", "two again")
+    assert notebook.told() == ["prompt of a", "one", "prompt of b", "two again"]
+
+
+async def test_a_second_interrupt_does_not_disturb_the_first() -> None:
+    stopped = []
+    stop = Stopper()
+    stop.stops(lambda: stopped.append(1))
+    stop()
+    stop()
+    assert stopped == [1]
+
+
+async def test_the_script_has_what_the_threads_have(notebook: Notebook) -> None:
+    for _ in range(3):
+        await three_cells(notebook)
+    assert [prompt for prompt, _ in notebook.session.ran] == ["prompt of a", "prompt of b", "prompt of c"]
+    await notebook.run("b", "done b")
+    assert [prompt for prompt, _ in notebook.session.ran][-1] == "prompt of b"
+
+
+async def test_a_sandbox_that_cannot_be_made_is_refused_when_it_is_named(notebook: Notebook) -> None:
+    with pytest.raises(RuncellNotImplementedError):
+        run_command(notebook.session, "sandbox new box vercel")
+    assert notebook.session.shelf.names == ["main"]

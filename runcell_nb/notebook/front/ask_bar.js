@@ -5,15 +5,13 @@ class AskBar {
   /** `onDone()` is called after each question, to put the focus back. */
   constructor(onDone) {
     this.onDone = onDone;
-    this.el = h("form", { class: "rc-ask", role: "dialog", hidden: true });
-    this.el.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.finish(this.first);
-    });
+    this.el = h("div", { class: "rc-ask", role: "dialog", hidden: true });
     this.el.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      event.stopPropagation();
-      this.finish(null);
+      event.stopPropagation(); // a key that is meant for this question is no command of the notebook
+      if (event.key === "Escape") this.finish(null);
+      else if (event.key === "Enter" && event.target === this.input) this.finish(this.first);
+      else return;
+      event.preventDefault();
     });
   }
 

@@ -21,20 +21,22 @@ class TreeView {
     this.el = h("div", { class: "rc-tree", role: "tree", "aria-label": "Files", onscroll: () => this.scrolled() }, this.space);
     this.el.addEventListener("keydown", (event) => this.key(event));
     this.el.addEventListener("click", (event) => this.click(event));
+    this.el.addEventListener("focusin", (event) => this.focused(event));
     this.scroll = 0;
     this.resized = new ResizeObserver(() => this.paint());
     this.resized.observe(this.el);
   }
 
   refresh() {
+    const was = this.at?.get(this.active) ?? 0;
     this.rows = this.tree.rows();
     this.at = new Map(this.rows.map((row, index) => [keyOf(row.path, row.folder), index]));
-    if (!this.at.has(this.active)) this.active = this.rows.length ? this.key0(0) : null;
+    if (!this.at.has(this.active)) this.active = this.rows.length ? this.keyAt(Math.min(was, this.rows.length - 1)) : null;
     this.space.style.height = `${this.rows.length * ROW_HEIGHT}px`;
     this.paint();
   }
 
-  key0(index) {
+  keyAt(index) {
     return keyOf(this.rows[index].path, this.rows[index].folder);
   }
 
@@ -66,19 +68,20 @@ class TreeView {
   /** The element of a row: the one that is there when it would look the same. */
   drawn(index) {
     const row = this.rows[index];
-    const name = this.key0(index);
-    const key = JSON.stringify([index, row, name === this.selected, name === this.active, name === this.target]);
+    const name = this.keyAt(index);
+    const key = JSON.stringify([index, row, name === this.selected, name === this.active]);
     const el = this.cache.get(key) ?? this.row(index);
     el.rcKey = key;
+    el.classList.toggle("rc-target", name === this.target); // in place: what is dragged is over this very element
     return el;
   }
 
   row(index) {
     const row = this.rows[index];
-    const name = this.key0(index);
+    const name = this.keyAt(index);
     const word = MARK_WORDS[row.mark];
     const size = row.folder ? "" : row.mark === "D" ? "" : bytesText(row.size);
-    const classes = ["rc-row", name === this.selected && "rc-selected", name === this.target && "rc-target", row.mark === "D" && "rc-gone"];
+    const classes = ["rc-row", name === this.selected && "rc-selected", row.mark === "D" && "rc-gone"];
     const attrs = {
       class: classes.filter(Boolean).join(" "),
       role: "treeitem",
@@ -124,6 +127,14 @@ class TreeView {
     if (!row) return;
     this.active = keyOf(row.path, row.folder);
     this.act(row);
+  }
+
+  /** A row got the focus, by whatever way: keys are meant for it from now on. */
+  focused(event) {
+    const row = this.rowAt(event.target);
+    if (!row || this.active === keyOf(row.path, row.folder)) return;
+    this.active = keyOf(row.path, row.folder);
+    this.paint();
   }
 
   act(row) {
@@ -198,7 +209,7 @@ class TreeView {
   }
 
   go(index) {
-    this.active = this.key0(Math.min(Math.max(index, 0), this.rows.length - 1));
+    this.active = this.keyAt(Math.min(Math.max(index, 0), this.rows.length - 1));
     this.intoSight();
     this.focus();
   }

@@ -327,7 +327,8 @@ async def test_a_refusal_is_a_sentence(open_notebook: OpenNotebook) -> None:
 
 
 async def test_changes_since_the_mark(open_notebook: OpenNotebook) -> None:
-    write = "await sandbox.write_file('a.txt', 'second'); await sandbox.remove('table.csv')"
+    write = "while browser._tasks: await asyncio.sleep(0.01)\n"
+    write += "await sandbox.write_file('a.txt', 'second'); await sandbox.remove('table.csv')"
     write += "; await browser.refresh()"
     notebook = await open_notebook([SHOW, write])
     browser = await shown(notebook)
