@@ -16,6 +16,8 @@ from runcell_nb.models.request_error import ModelRequestError
 
 from .gateway_calls import KEY, MODELS
 
+pytestmark = pytest.mark.slow
+
 FORMATS = MODELS | {"gemini": "gemini/gemini-2.5-flash"}
 ANSWER = "one two three four five six seven eight nine ten"
 TOLD_CHUNKS = 6

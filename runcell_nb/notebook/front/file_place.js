@@ -48,34 +48,54 @@ class OutputPlaces {
   }
 }
 
-/** Keeps the listing that stands in the notebook's outputs up to date. */
+/** Keeps the listing that stands in the notebook's outputs up to date: while nobody uses the browser, and when it is saved. */
 class StaticCopy {
   constructor(model, places) {
     this.model = model;
     this.places = places;
-    this.context = model.widget_manager?.context;
-  }
-
-  /** Files have changed: ask for a listing once they rest and nobody is at work in the browser. */
-  soon() {
+    const { context } = model.widget_manager ?? {};
     // Elsewhere the context is a dummy without a notebook.
-    if (typeof this.context?.path !== "string" || !this.context.path) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.places.used ? this.soon() : this.model.send({ type: "static" })), SETTLE);
+    this.context = typeof context?.path === "string" && context.path ? context : null;
+    this.saving = (_, state) => state === "started" && this.write();
+    this.context?.saveState?.connect(this.saving);
   }
 
-  /** Write a listing into the outputs that carry the mark. */
+  /** Files have changed: ask for a listing once they rest. */
+  soon() {
+    if (!this.context) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.model.send({ type: "static" }), SETTLE);
+  }
+
   take(bundle) {
-    if (this.places.used) return this.soon();
-    const mark = this.model.get("place");
-    for (const output of outputsOf(this.context?.model)) {
+    this.bundle = bundle;
+    this.rest();
+  }
+
+  /** Write the listing now or, while somebody uses the browser, later: it is drawn anew by that. */
+  rest() {
+    clearTimeout(this.resting);
+    if (this.places.used) this.resting = setTimeout(() => this.rest(), SETTLE);
+    else this.write();
+  }
+
+  /** Write the listing into the outputs that carry the mark. */
+  write() {
+    if (!this.bundle) return;
+    const held = this.places.used ? document.activeElement : null;
+    for (const output of outputsOf(this.context.model)) {
       const html = String(output.data["text/html"] ?? "");
-      if (html.includes(mark) && html !== bundle["text/html"]) output.setData({ data: { ...output.data, ...bundle } });
+      if (!html.includes(this.model.get("place")) || html === this.bundle["text/html"]) continue;
+      output.setData({ data: { ...output.data, ...this.bundle } });
     }
+    this.bundle = null;
+    if (held) requestAnimationFrame(() => held.isConnected && held.focus({ preventScroll: true }));
   }
 
   end() {
     clearTimeout(this.timer);
+    clearTimeout(this.resting);
+    this.context?.saveState?.disconnect(this.saving);
   }
 }
 

@@ -69,10 +69,12 @@ class TreeView {
   drawn(index) {
     const row = this.rows[index];
     const name = this.keyAt(index);
-    const key = JSON.stringify([index, row, name === this.selected, name === this.active]);
+    const key = JSON.stringify([index, row, name === this.selected]);
     const el = this.cache.get(key) ?? this.row(index);
     el.rcKey = key;
-    el.classList.toggle("rc-target", name === this.target); // in place: what is dragged is over this very element
+    // In place: the pointer is on this very element, and a click on one that is exchanged meanwhile is lost.
+    el.classList.toggle("rc-target", name === this.target);
+    el.tabIndex = name === this.active ? 0 : -1;
     return el;
   }
 
@@ -85,7 +87,6 @@ class TreeView {
     const attrs = {
       class: classes.filter(Boolean).join(" "),
       role: "treeitem",
-      tabindex: name === this.active ? 0 : -1,
       title: row.name.length > 24 ? plainName(row.path) : null,
       style: `top:${index * ROW_HEIGHT}px;padding-left:${6 + 14 * Math.min(row.level - 1, 20)}px`,
       "aria-level": row.level,

@@ -16,13 +16,16 @@ from .conftest import NotebookPage, OpenNotebook
 SHOW = """
 import asyncio
 from IPython.display import display
+from runcell_nb.core.sandbox_options import create_sandbox
 from runcell_nb.notebook.file_browser import FileBrowser
 from tests.notebook import samples
 table = "id,topic\\n" + "\\n".join(f"{n},topic {n}" for n in range(500))
 files = {"a.txt": b"first", "table.csv": table.encode(), "folder/inner/deep.txt": b"deep"}
 files["p.png"] = samples.PNG
-sandbox = samples.dict_sandbox(files)
-browser = FileBrowser(sandbox)
+sandbox = await create_sandbox("virtual")
+for path, data in files.items():
+    await sandbox.write_file(path, data)
+browser = FileBrowser(sandbox, await sandbox.list_files())
 display(browser)
 """
 
@@ -344,7 +347,7 @@ async def test_changes_since_the_mark(open_notebook: OpenNotebook) -> None:
 
 
 async def test_json_folds_and_code_has_colours(open_notebook: OpenNotebook) -> None:
-    more = """
+    more = r"""
 import json
 data = {"list": list(range(100)), "small": {"deep": [1.50, "</script>"]}}
 await sandbox.write_file("x.json", json.dumps(data))
@@ -400,6 +403,22 @@ async def test_a_notebook_without_its_kernel_shows_the_last_listing(
     assert "widget-view" not in page
 
 
+async def test_saving_brings_the_listing_up_to_date_without_taking_the_focus(
+    open_notebook: OpenNotebook,
+) -> None:
+    notebook = await open_notebook([SHOW])
+    browser = await shown(notebook)
+    await button(browser, "New").click()
+    await notebook.page.keyboard.type("made.txt")
+    await notebook.page.keyboard.press("Enter")
+    await told(browser, "Made made.txt.")
+    await browser.get_by_role("treeitem", name="made.txt").press("F2")
+    await notebook.page.wait_for_timeout(3_000)  # longer than the rest that a listing waits for
+    assert "made.txt" in (await notebook.save()).cells[0].outputs[0].data["text/plain"]
+    await notebook.page.keyboard.type("x")
+    await expect(browser.get_by_role("textbox")).to_have_value("x.txt")
+
+
 async def test_a_reloaded_page_has_its_browser_again(open_notebook: OpenNotebook) -> None:
     notebook = await open_notebook([SHOW, WRITE])
     await notebook.run_all()
@@ -439,26 +458,26 @@ async def test_a_browser_in_a_box_of_widgets(open_notebook: OpenNotebook) -> Non
     await expect(boxed.locator(".rc-content")).to_have_text("first")
 
 
-HOSTILE = """
+HOSTILE = r"""
 import asyncio, json
 from IPython.display import display
 from runcell_nb.notebook.file_browser import FileBrowser
 from tests.notebook import samples
 bad = "<img src=x onerror='window.hit=1'>"
 svg = b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.hit=1'><script>window.hit=1</script></svg>"
-formula = f'=HYPERLINK("http://127.0.0.1:9/x"),"{bad}"\\n=cmd|calc,@SUM(1)\\n'
+formula = f'=HYPERLINK("http://127.0.0.1:9/x"),"{bad}"\n=cmd|calc,@SUM(1)\n'
 files = {
     f"{bad}.md": samples.HOSTILE.encode(), "\u202egnp.exe": b"x", "line\nbreak": b"x", "\x1b[31mred": b"x",
     "n" * 3_000: b"x", "<b>/</b>/x.html": b"<script>window.hit=1</script>", "a.svg": svg, "liar.png": svg,
     "gif.gif": b"GIF89a<script>window.hit=1</script>", "f.csv": formula.encode(), "line.txt": b"x" * 900_000,
     "bomb.json": b"[" * 400 + b"]" * 400, "many.json": json.dumps([[1]] * 30_000).encode(),
     "h.html": b"<script>window.hit=1</script><img src='http://127.0.0.1:9/pixel.png'>",
-    "tex.txt": b"$\\\\href{javascript:window.hit=1}{x}$ $$x$$",
-    "x.js": b'"' * 50_000, "y.py": b'\"\"\"' * 30_001,
+    "tex.txt": b"$\\href{javascript:window.hit=1}{x}$ $$x$$",
+    "x.js": b'"' * 50_000, "y.py": b'"' * 90_001,
     "__proto__": b"p", "constructor/toString": b"q",
 }
 sandbox = samples.dict_sandbox(dict(files))
-browser = FileBrowser(sandbox)
+browser = FileBrowser(sandbox, await sandbox.list_files())
 display(browser)
 while browser._tasks:
     await asyncio.sleep(0.01)
@@ -466,6 +485,8 @@ for path in files:
     await sandbox.write_file(path, files[path] + b" ")
 await browser.refresh()
 """
+
+pytestmark = pytest.mark.slow
 
 
 async def test_hostile_names_and_contents_do_nothing(open_notebook: OpenNotebook) -> None:
@@ -486,7 +507,8 @@ async def test_hostile_names_and_contents_do_nothing(open_notebook: OpenNotebook
             await browser.get_by_role("treeitem", selected=True).focus()
         await page.keyboard.press("ArrowDown")
     assert opened >= 19
-    await settled(notebook, "bomb.json")
+    await page.evaluate("document.activeElement.blur()")
+    await settled(notebook, "modified")
     assert await page.evaluate("window.hit") is None
     own = page.url.split("/", 3)[2]
     sent = [request.url for request in notebook.requests if not request.url.startswith(("data:", "blob:"))]

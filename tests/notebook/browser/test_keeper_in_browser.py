@@ -254,6 +254,8 @@ KILL = {
     "browser": "keeper.keep(state(2))",
 }
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("killed", list(KILL))
 @pytest.mark.parametrize("milliseconds", [0, 30, 100])

@@ -117,6 +117,8 @@ display(browser.static_bundle(), raw=True)
 display(ThreadBrowser([talk]))
 """
 
+pytestmark = pytest.mark.slow
+
 
 async def test_hostile_names_and_texts_do_nothing(open_notebook: OpenNotebook) -> None:
     notebook = await open_notebook([HOSTILE])

@@ -140,3 +140,6 @@ quick = ScriptedModel([[{"tool": "bash", "input": {"command": "sleep 2"}}], "qui
     await notebook.output(1).get_by_text("stopped after").first.wait_for(timeout=20 * SECONDS)
     await notebook.output(2).get_by_text("quick is done").first.wait_for(timeout=20 * SECONDS)
     assert "quick" not in await notebook.output(1).inner_text()
+
+
+pytestmark = pytest.mark.slow
