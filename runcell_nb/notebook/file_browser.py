@@ -24,12 +24,14 @@ from .marked_files import read_marked
 from .shown_text import size_text
 
 REFRESH_SECONDS = 0.1
-"""How long changes are gathered before the listing is read again."""
+"""How long changes are gathered before the listing is read again; with very many files longer."""
 
 MAX_SHOWN_BYTES = 30_000_000
 """Larger files are not read to be shown."""
 
 _DOUBTFUL_FILES = 200
+_REST = 3
+"""After a refresh that took a second, the next waits that many: the agent needs the event loop too."""
 
 
 class FileBrowser(anywidget.AnyWidget):
@@ -85,6 +87,7 @@ class FileBrowser(anywidget.AnyWidget):
             self._listing.take(files)
         self._refreshing: asyncio.Task[None] | None = None
         self._again = False
+        self._took = 0.0
         self._seq = 0
         self._wanted: str | None = None
         self._open: str | None = None
@@ -165,11 +168,13 @@ class FileBrowser(anywidget.AnyWidget):
     async def _refresh(self) -> None:
         while True:
             self._again = False
+            begun = self._loop.time()
             self._listing.take(await self._sandbox.list_files())
             doubtful = self._listing.doubtful(_DOUBTFUL_FILES)
             for path, data in zip(doubtful, await self._sandbox.read_files(doubtful), strict=True):
                 self._listing.judge(path, data)
             self._tell_changes()
+            self._took = self._loop.time() - begun
             if self._wanted in self._listing.entries:
                 self.send({"type": "follow", "path": self._wanted})
                 self._wanted = None
@@ -183,7 +188,8 @@ class FileBrowser(anywidget.AnyWidget):
 
     def _gather(self) -> None:
         if self._timer is None and not self._closed:
-            self._timer = self._loop.call_later(REFRESH_SECONDS, self._refresh_now)
+            wait = max(REFRESH_SECONDS, _REST * self._took)
+            self._timer = self._loop.call_later(wait, self._refresh_now)
 
     def _refresh_now(self) -> None:
         self._timer = None
