@@ -29,8 +29,9 @@ from .events import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from .exchange import Exchange, is_shown, result_block, shown_input
 from .files import ChangedFile, NormalizedFile
-from .foreign_call import is_cancelled
+from .foreign_call import heed_cancellation, is_cancelled
 from .gateway import (
     ContextOverflowError,
     ErrorDelta,
@@ -43,10 +44,9 @@ from .gateway import (
     ToolCallDelta,
 )
 from .limits import RunLimits
-from .message_log import MessageLog, parse_arguments, valid_log
-from .messages import Message, TextBlock, ToolCallBlock, ToolResultBlock
-from .outcome import ToolOutcome
-from .response import HIDDEN_TOOLS, Response
+from .message_log import MessageLog, valid_log
+from .messages import Message, TextBlock
+from .response import Response
 from .submission import SUBMIT_RESULT, Submission
 from .tool_runner import FinishedCall, RunIdentity, ToolRunner
 from .usage import RequestUsage, RunUsage
@@ -191,7 +191,7 @@ class Engine:
         if submission is not None:
             submission.begin_turn()
         while True:
-            exchange = _Exchange(Response(self._log))
+            exchange = Exchange(Response(self._log))
             async for event in self._ask(exchange):
                 yield event
             async for event in self._answer_calls(exchange):
@@ -203,7 +203,7 @@ class Engine:
                 break
         yield FinishEvent(self._setup.names.session_id, self.finish_reason)
 
-    async def _ask(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+    async def _ask(self, exchange: Exchange) -> AsyncIterator[RunEvent]:
         """Send the conversation; when it does not fit, make it shorter once and send it again."""
         try:
             async for event in self._request(exchange):
@@ -223,8 +223,8 @@ class Engine:
     def _compacted(self) -> Compaction | None:
         return compacted(self._log.messages, self._setup.info, turns=self._turns)
 
-    async def _request(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
-        _heed_cancellation()
+    async def _request(self, exchange: Exchange) -> AsyncIterator[RunEvent]:
+        heed_cancellation()
         self._stop_at(self._setup.limits.exceeded(self.usage, self._requests))
         self._requests += 1
         request, response = self._model_request(), exchange.response
@@ -244,7 +244,7 @@ class Engine:
         self.finish_reason = (response.finish.reason or "unknown") if response.finish else "tool-calls"
         yield self._spent(self.finish_reason, self._usage_of(request, response))
 
-    async def _stream(self, request: ModelRequest, exchange: _Exchange) -> AsyncIterator[RunEvent]:
+    async def _stream(self, request: ModelRequest, exchange: Exchange) -> AsyncIterator[RunEvent]:
         stall = self._setup.limits.stall_seconds
         deltas: AsyncIterator[ModelDelta] | None = None
         count, loop, task = 0, asyncio.get_running_loop(), asyncio.current_task()
@@ -294,7 +294,7 @@ class Engine:
             self._texts.append(event.text)
         return event
 
-    async def _judged(self, exchange: _Exchange, silence: asyncio.Timeout) -> bool:
+    async def _judged(self, exchange: Exchange, silence: asyncio.Timeout) -> bool:
         """Judge the last call if it hands in a result, and return whether the response is over by it.
 
         It is judged as it arrives, so that nothing after it starts and the request can be cut. Calls
@@ -361,20 +361,15 @@ class Engine:
         self.usage = self.usage.plus(usage)
         return RequestFinishedEvent(self._requests, reason, usage, self.usage)
 
-    async def _answer_calls(self, exchange: _Exchange) -> AsyncIterator[RunEvent]:
-        judged = exchange.judged
-        results = {
-            call.id: _result_block(call, judged[call.id])
-            for call in exchange.response.calls
-            if call.id in judged
-        }
+    async def _answer_calls(self, exchange: Exchange) -> AsyncIterator[RunEvent]:
+        results = exchange.judged_results()
         for group in self._setup.tools.groups(exchange.waiting):
             for call in group:
-                if _is_shown(call):
-                    yield ToolCallEvent(call.id, call.name, _shown_input(call.arguments))
+                if is_shown(call):
+                    yield ToolCallEvent(call.id, call.name, shown_input(call.arguments))
             async with aclosing(self._setup.tools.run_group(group)) as done:
                 async for finished in done:
-                    results[finished.call.id] = _result_block(finished.call, finished.outcome)
+                    results[finished.call.id] = result_block(finished.call, finished.outcome)
                     async for event in self._told(finished):
                         yield event
         self._log.add_response(exchange.response.blocks, list(results.values()))
@@ -388,7 +383,7 @@ class Engine:
             event = await self._ledger.record(change, call.id)
             if event is not None:
                 yield event
-        if _is_shown(call):
+        if is_shown(call):
             yield ToolResultEvent(
                 call.id, call.name, outcome.output, outcome.is_error, finished.duration, outcome.exit_code
             )
@@ -400,37 +395,3 @@ class Engine:
     def _own(self, error: E) -> E:
         self._own_errors.append(error)
         return error
-
-
-class _Exchange:
-    """A response and what was judged of it while it arrived."""
-
-    def __init__(self, response: Response) -> None:
-        self.response = response
-        self.judged: dict[str, ToolOutcome] = {}
-
-    @property
-    def waiting(self) -> list[ToolCallBlock]:
-        """The calls that are still to be run."""
-        return [call for call in self.response.calls if call.id not in self.judged]
-
-
-def _heed_cancellation() -> None:
-    """End a cancelled run also where what it waited for has swallowed the cancellation."""
-    if is_cancelled():
-        raise asyncio.CancelledError
-
-
-def _is_shown(call: ToolCallBlock) -> bool:
-    return bool(call.name) and call.name not in HIDDEN_TOOLS
-
-
-def _shown_input(arguments: str) -> object:
-    value = parse_arguments(arguments)
-    return arguments if value is None and arguments.strip() != "null" else value
-
-
-def _result_block(call: ToolCallBlock, outcome: ToolOutcome) -> ToolResultBlock:
-    return ToolResultBlock(
-        call_id=call.id, name=call.name, content=outcome.content, is_error=outcome.is_error
-    )

@@ -69,6 +69,16 @@ def is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
+def heed_cancellation() -> None:
+    """End a cancelled task also where what it waited for has swallowed the cancellation.
+
+    Raises:
+        asyncio.CancelledError: The task was cancelled.
+    """
+    if is_cancelled():
+        raise asyncio.CancelledError
+
+
 def _in_thread(call: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
     """Run a call on a daemon thread; the future gets its value and what it raised."""
     loop = asyncio.get_running_loop()

@@ -173,7 +173,8 @@ class CellRun:
                 ground.notes.append(rebuilt)
                 if thread.thread.message_count:
                     ground.told.append(f"Note on the sandbox: {rebuilt}")
-            ground.before = await session.files.capture(sandbox)
+            took = ground.took_files
+            ground.before = await session.files.capture(sandbox) if took else ground.start
             ground.mark = thread.mark()
         except BaseException:
             await self._taken_back(ground)
@@ -230,11 +231,12 @@ class CellRun:
         except BaseException as error:
             await self._end(telling, view, meter, ground, *end_of(error))
             raise
+        await asyncio.wait({telling}, timeout=SETTLE_SECONDS)  # the turn has what the last events tell
         session.remember(ground.thread, self._cell, self._prompt, self._options, meter.model)
         if self._options.out is not None:
             session.namespace[self._options.out] = result
         if self._schema is not None:
-            view.show_data(repr(result.data))
+            view.show_data(result.data)
         await self._keep(ground, meter, view)
         await self._end(telling, view, meter, ground, "done")
         shown = session.in_kernel and not view.failed and not self._options.background

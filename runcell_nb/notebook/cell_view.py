@@ -62,9 +62,11 @@ class GuardedView:
         """Show a sentence about the run."""
         self._tried(self._view.show, {"type": "notice", "text": sentence})
 
-    def show_data(self, data: str) -> None:
+    def show_data(self, data: object) -> None:
         """Show the result of a structured run."""
-        self._tried(self._view.show, {"type": "data", "text": data})
+        text = self._tried(repr, data)  # of a class of the user's, which may raise
+        if text is not None:
+            self._tried(self._view.show, {"type": "data", "text": text})
 
     def record(self, record: Mapping[str, Any] | None) -> None:
         """Leave the record of the turn beside the copy that stays."""

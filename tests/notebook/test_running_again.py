@@ -15,9 +15,11 @@ from runcell_nb import (
     IncompleteResultError,
     InvalidOptionError,
     LimitExceededError,
+    RequestUsage,
     RuncellNotImplementedError,
     ScriptedModel,
     TurnError,
+    UsageDelta,
 )
 from runcell_nb.notebook.commands import run_command
 from runcell_nb.notebook.interrupt import Stopper
@@ -271,12 +273,12 @@ async def test_a_sandbox_that_is_gone_behind_a_run_takes_no_turn_away(notebook: 
     kept = notebook.session.files.capture
     calls = 0
 
-    async def third_fails(sandbox: Any) -> str | None:
+    async def second_fails(sandbox: Any) -> str | None:
         nonlocal calls
         calls += 1
-        return await (capture(sandbox) if calls == 3 else kept(sandbox))
+        return await (capture(sandbox) if calls == 2 else kept(sandbox))
 
-    notebook.session.files.capture = third_fails  # type: ignore[method-assign]
+    notebook.session.files.capture = second_fails  # type: ignore[method-assign]
     await notebook.run("b", "two")
     assert [turn.cell for turn in notebook.session.book.active.turns] == ["a", "b"]
     await notebook.run("b", "two again")
@@ -304,3 +306,20 @@ async def test_a_sandbox_that_cannot_be_made_is_refused_when_it_is_named(noteboo
     with pytest.raises(RuncellNotImplementedError):
         run_command(notebook.session, "sandbox new box vercel")
     assert notebook.session.shelf.names == ["main"]
+
+
+class Unshowable(BaseModel):
+    total: int
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+async def test_a_result_that_cannot_be_shown_is_a_result_all_the_same(notebook: Notebook) -> None:
+    notebook.session.namespace["Unshowable"] = Unshowable
+    usage = RequestUsage(input_tokens=7, output_tokens=3, source="local")
+    submitted = [UsageDelta(usage), {"tool": "submitResult", "input": {"total": 3}}]
+    result = await notebook.run("a", submitted, options="--schema Unshowable")
+    assert result.data.total == 3
+    (turn,) = notebook.session.book.active.turns
+    assert (turn.tokens, turn.model) == (10, "scripted/model")
