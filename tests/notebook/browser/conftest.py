@@ -121,6 +121,20 @@ class NotebookPage:
 
 OpenNotebook = Callable[..., Awaitable[NotebookPage]]
 
+KERNEL_IS_IDLE = """() => {
+    const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+    return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
+}"""
+
+
+def kept(path: Path) -> dict[str, Any]:
+    """What stands in the file under `metadata.runcell`; nothing while the server is writing the file."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())["metadata"].get("runcell", {})
+    except (OSError, ValueError):
+        return {}
+    return found
+
 
 @dataclass
 class JupyterServer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import nbformat
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from .conftest import SECONDS, NotebookPage, OpenNotebook
+from .conftest import KERNEL_IS_IDLE, SECONDS, NotebookPage, OpenNotebook, kept
 
 FRONT_ENDS = pytest.mark.parametrize("front_end", ["lab", "notebook"])
 
@@ -25,19 +24,6 @@ OTHERS_TURN = 4000 + 2000
 
 METADATA = "() => window.jupyterapp.shell.currentWidget.context.model.getMetadata('runcell') ?? null"
 IS_DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
-KERNEL_IS_IDLE = """() => {
-    const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
-    return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
-}"""
-
-
-def kept(path: Path) -> dict[str, Any]:
-    """What stands in the file under `metadata.runcell`; nothing while the server is writing the file."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())["metadata"].get("runcell", {})
-    except (OSError, ValueError):
-        return {}
-    return found
 
 
 async def on_disk(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 
-from .conftest import SECONDS, OpenNotebook
+from .conftest import KERNEL_IS_IDLE, SECONDS, OpenNotebook, kept
 
 FRONT_ENDS = pytest.mark.parametrize("front_end", ["lab", "notebook"])
 
@@ -29,18 +27,6 @@ RESTART = """async () => {
     }
     await widget.sessionContext.restartKernel();
 }"""
-IDLE = """() => {
-    const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
-    return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
-}"""
-
-
-def kept(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())["metadata"].get("runcell", {})
-    except (OSError, ValueError):
-        return {}
-    return found
 
 
 async def kept_messages(path: Path, count: int) -> list[str]:
@@ -62,7 +48,7 @@ async def test_restart_and_run_all_twice_leaves_the_same_thread(
     told = await kept_messages(notebook.path, 4)
     for _ in range(2):
         await notebook.page.evaluate(RESTART)
-        await notebook.page.wait_for_function(IDLE, timeout=60 * SECONDS)
+        await notebook.page.wait_for_function(KERNEL_IS_IDLE, timeout=60 * SECONDS)
         await notebook.run_all()
         assert "told 4 ['main'] ['one', 'two']" in await notebook.output(3).inner_text()
     assert await kept_messages(notebook.path, 4) == told
@@ -100,7 +86,7 @@ async def test_after_a_reload_of_the_page_a_run_is_kept_too(
     await notebook.run_cell(1)
     await kept_messages(notebook.path, 2)
     await notebook.page.reload()
-    await notebook.page.wait_for_function(IDLE, timeout=60 * SECONDS)
+    await notebook.page.wait_for_function(KERNEL_IS_IDLE, timeout=60 * SECONDS)
     await notebook.run_cell(2)
     told = await kept_messages(notebook.path, 4)
     assert told[2] == "Append two to a.txt"
