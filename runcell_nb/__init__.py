@@ -90,6 +90,8 @@ _MODULES = {
     ".core.function_tool": ("tool",),
     ".core.tools": ("Identity", "ToolContext", "ToolDefinition"),
     ".core.usage": ("RequestUsage", "RunUsage", "get_run_usage"),
+    ".models.recording_gateway": ("RecordingGateway",),
+    ".models.replay_gateway": ("ReplayGateway",),
     ".models.scripted": ("ScriptedModel",),
     ".notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
     ".notebook.file_browser": ("FileBrowser",),

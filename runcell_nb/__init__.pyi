@@ -84,6 +84,8 @@ from .core.tools import ToolDefinition as ToolDefinition
 from .core.usage import RequestUsage as RequestUsage
 from .core.usage import RunUsage as RunUsage
 from .core.usage import get_run_usage as get_run_usage
+from .models.recording_gateway import RecordingGateway as RecordingGateway
+from .models.replay_gateway import ReplayGateway as ReplayGateway
 from .models.scripted import ScriptedModel as ScriptedModel
 from .notebook.extension import load_ipython_extension as load_ipython_extension
 from .notebook.extension import unload_ipython_extension as unload_ipython_extension

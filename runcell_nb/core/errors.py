@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,3 +75,10 @@ def message_of(error: object) -> str:
     except Exception:
         text = ""
     return text or f"{type(error).__name__} without a message"
+
+
+def repr_of(value: object) -> str:
+    """Return the repr of any object for a sentence: short, and never raising."""
+    shown = reprlib.Repr()
+    shown.maxstring = shown.maxother = 200
+    return shown.repr(value)

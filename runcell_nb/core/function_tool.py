@@ -24,12 +24,15 @@ class FunctionTool(ToolDefinition):
         function: The function itself.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], name: str | None = None, *, record: bool = False
+    ) -> None:
         """Describe a function.
 
         Args:
             function: Sync or async.
             name: For callables that have none of their own (`functools.partial`, an object).
+            record: As in `ToolDefinition`.
         """
         name = name or str(getattr(function, "__name__", type(function).__name__))
         model, context_name = _input_model(function, name)
@@ -43,7 +46,7 @@ class FunctionTool(ToolDefinition):
 
         if inspect.iscoroutinefunction(function):
             execute = _awaited(execute)
-        super().__init__(description=summary or name, schema=model, execute=execute)
+        super().__init__(description=summary or name, schema=model, execute=execute, record=record)
         self.name = name
         self.function = function
         self.__doc__ = function.__doc__
@@ -52,7 +55,7 @@ class FunctionTool(ToolDefinition):
         """Bind a method, so that the model is not asked for `self`."""
         if instance is None:
             return self
-        return FunctionTool(self.function.__get__(instance, owner), self.name)
+        return FunctionTool(self.function.__get__(instance, owner), self.name, record=self.record)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself."""
@@ -62,19 +65,21 @@ class FunctionTool(ToolDefinition):
 @overload
 def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 @overload
-def tool() -> Callable[[Callable[..., Any]], FunctionTool]: ...
-def tool(function: Callable[..., Any] | None = None, /) -> Any:
+def tool(*, record: bool = False) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(function: Callable[..., Any] | None = None, /, *, record: bool = False) -> Any:
     """Make a function a tool: name, parameters and description from its signature and docstring.
 
     Args:
         function: Sync or async. Its parameters need names that can be passed as keywords; those of
             the docstring's `Args:` section get their descriptions from there.
+        record: A recording keeps the tool's results, and a replay gives them back instead of running it:
+            for what costs, changes the world outside or is not there in a test.
 
     Raises:
         InvalidOptionError: The signature has `*args`, `**kwargs`, positional-only parameters or an
             annotation that pydantic cannot turn into a schema.
     """
-    return FunctionTool if function is None else FunctionTool(function)
+    return partial(FunctionTool, record=record) if function is None else FunctionTool(function)
 
 
 def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import InvalidOptionError, RuncellNotImplementedError
+from .errors import InvalidOptionError, RuncellNotImplementedError, repr_of
 from .foreign_call import call_foreign
 from .function_tool import FunctionTool
 from .schemas import ValueSchema, value_schema
@@ -24,6 +24,7 @@ class HostTool:
     description: str
     schema: ValueSchema
     run: Callable[[Any, ToolContext], Awaitable[Any]]
+    record: bool = False
 
 
 def host_tools(tools: object, reserved: Iterable[str]) -> dict[str, HostTool]:
@@ -69,7 +70,9 @@ def _named(tools: object) -> list[tuple[Any, Any]]:
 def _host_tool(name: str, entry: Any) -> HostTool:
     if not isinstance(entry, ToolDefinition):
         if not callable(entry):
-            raise InvalidOptionError(f"Tool {name!r} must be a function or a ToolDefinition, got {entry!r}.")
+            raise InvalidOptionError(
+                f"Tool {name!r} must be a function or a ToolDefinition, got {repr_of(entry)}."
+            )
         if isinstance(entry, type):
             raise InvalidOptionError(f"Tool {name!r} must be a function, got the class {entry.__name__}.")
         entry = FunctionTool(entry, name)
@@ -78,12 +81,14 @@ def _host_tool(name: str, entry: Any) -> HostTool:
     for option in ("check_in", "needs", "wants"):
         if getattr(entry, option) is not None:
             raise RuncellNotImplementedError(f"Tool {name!r}: {option}= is not available in this version.")
+    if not isinstance(entry.record, bool):
+        raise InvalidOptionError(f"Tool {name!r}: record must be True or False, got {repr_of(entry.record)}.")
     if not callable(entry.execute):
         raise InvalidOptionError(f"Tool {name!r}: execute must be callable, got {entry.execute!r}.")
     schema = value_schema(entry.schema, f"Tool {name!r}: schema")
     if schema.json_schema.get("type", "object") != "object":
         raise InvalidOptionError(f"Tool {name!r}: schema must describe an object, the arguments by name.")
-    return HostTool(name, entry.description, schema, _runner(entry))
+    return HostTool(name, entry.description, schema, _runner(entry), entry.record)
 
 
 def _runner(entry: ToolDefinition) -> Callable[[Any, ToolContext], Awaitable[Any]]:

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from uuid import uuid4
 
 from .errors import InvalidOptionError, RuncellNotImplementedError
+from .key_lock import KeyLock
 from .paths import assert_safe_workspace_path, is_state_path
 from .snapshot import SandboxSnapshot, snapshot_of
 
@@ -135,7 +136,7 @@ class Sandbox:
     ) -> None:
         self._session = session
         self._env = dict(env or {})
-        self._locks: dict[str, _KeyLock] = {}
+        self._locks: dict[str, KeyLock] = {}
         self._destroying: asyncio.Task[None] | None = None
         self.kind = kind
         self.capabilities = capabilities
@@ -269,13 +270,14 @@ class Sandbox:
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Hold a key of this handle: one holder at a time, in call order.
+        """Hold a key of this handle: one holder at a time, in call order; on any event loop.
 
         Raises:
-            InvalidOptionError: Re-entered by the task that holds it, or the sandbox is destroyed.
+            InvalidOptionError: Re-entered by the task that holds it, held by a task that cannot go on
+                before this one is done (see `KeyLock`), or the sandbox is destroyed.
         """
         self._alive()
-        lock = self._locks.setdefault(key, _KeyLock())
+        lock = self._locks.setdefault(key, KeyLock())  # atomic, also between threads
         await lock.acquire(key)
         try:
             self._alive()
@@ -308,25 +310,6 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.destroy()
-
-
-class _KeyLock:
-    """An asyncio lock that refuses re-entry by its holder instead of deadlocking."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._holder: asyncio.Task[object] | None = None
-
-    async def acquire(self, key: str) -> None:
-        task = asyncio.current_task()
-        if self._holder is task:
-            raise InvalidOptionError(f"lock({key!r}) is already held by this task; release it first.")
-        await self._lock.acquire()
-        self._holder = task
-
-    def release(self) -> None:
-        self._holder = None
-        self._lock.release()
 
 
 def is_live_sandbox(value: object) -> bool:

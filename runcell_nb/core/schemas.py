@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 
-from .errors import InvalidOptionError, message_of
+from .errors import InvalidOptionError, message_of, repr_of
 from .foreign_call import is_cancelled, settled
 
 VALUE_MEMBERS = frozenset({"const", "default", "enum", "examples"})
@@ -59,7 +59,8 @@ def value_schema(schema: Any, option: str) -> ValueSchema:
         return _of_adapter(schema, option)
     if schema is None or isinstance(schema, (str, bytes, bool, int, float, BaseModel)):
         raise InvalidOptionError(
-            f"{option} must be a pydantic model, a type, a JSON Schema dict or a validator, got {schema!r}."
+            f"{option} must be a pydantic model, a type, a JSON Schema dict or a validator, "
+            f"got {repr_of(schema)}."
         )
     if isinstance(schema, Mapping):
         return _of_json_schema(dict(schema), option)
@@ -67,7 +68,7 @@ def value_schema(schema: Any, option: str) -> ValueSchema:
         return _of_validator(schema)
     try:
         adapter = TypeAdapter(schema)
-    except (PydanticUserError, NameError) as error:
+    except Exception as error:  # of pydantic, or of the user's own class
         if callable(schema) and not isinstance(schema, type):
             return _of_validator(schema)
         raise _unusable(option, schema, error) from error
@@ -219,8 +220,8 @@ def _broken(error: BaseException) -> SchemaIssues:
 
 
 def _unusable(option: str, schema: Any, error: Exception) -> InvalidOptionError:
-    said = " ".join(getattr(error, "message", str(error)).split())
-    return InvalidOptionError(f"{option} {schema!r} is not usable: {said}", cause=error)
+    said = " ".join(str(getattr(error, "message", message_of(error))).split())
+    return InvalidOptionError(f"{option} {repr_of(schema)} is not usable: {said}", cause=error)
 
 
 def _loads(text: str) -> Any:

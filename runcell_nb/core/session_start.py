@@ -21,6 +21,7 @@ from .gateway import ModelGateway, ModelInfo
 from .jsontext import plain
 from .message_log import MessageLog, valid_log
 from .prompt import system_prompt
+from .recorded_results import RecordedResults
 from .result import RunResult
 from .run import Session
 from .run_options import CheckedRun
@@ -67,12 +68,13 @@ async def _opened(config: AgentConfig, options: CheckedRun, deadline: float | No
         workspace = ToolWorkspace(sandbox, WorkspaceWatch(sandbox))
         submission = None if options.schema is None else Submission(options.schema)
         log, prompt_sent = await _conversation(options, sandbox)
+        results = gateway if isinstance(gateway, RecordedResults) else None
         setup = EngineSetup(
             prompt=options.prompt,
             prompt_sent=prompt_sent,
             files=options.files,
             workspace=workspace,
-            tools=ToolRunner(config.tools, workspace, names),
+            tools=ToolRunner(config.tools, workspace, names, results),
             submission=submission,
             max_repairs=config.max_repairs,
             gateway=gateway,

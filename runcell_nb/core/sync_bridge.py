@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .errors import InvalidOptionError
@@ -23,6 +25,22 @@ _STOP_SECONDS = 6.0
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
+
+
+@dataclass(slots=True)
+class _Caller:
+    """Who waits in `run_blocking`: the event loop of its thread stands still until that is over."""
+
+    loop: asyncio.AbstractEventLoop | None
+    waits: bool = True
+
+
+_callers: ContextVar[tuple[_Caller, ...]] = ContextVar("runcell_callers", default=())
+
+
+def waits_for_us(loop: asyncio.AbstractEventLoop) -> bool:
+    """Tell whether an event loop stands still until the work that asks this is done."""
+    return any(caller.waits and caller.loop is loop for caller in _callers.get())
 
 
 def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -48,8 +66,10 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         finally:
             stopped.set()
 
-    future = asyncio.run_coroutine_threadsafe(whole(), loop)
+    caller = _Caller(asyncio._get_running_loop())
+    token = _callers.set((*_callers.get(), caller))  # the coroutine's context is a copy of this one
     try:
+        future = asyncio.run_coroutine_threadsafe(whole(), loop)
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
@@ -57,6 +77,9 @@ def run_blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise
     except CancelledError:
         raise asyncio.CancelledError from None
+    finally:
+        caller.waits = False  # work that outlives the call has the context still
+        _callers.reset(token)
 
 
 def _wait_for(stopped: threading.Event) -> None:

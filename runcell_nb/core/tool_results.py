@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .jsontext import compact_json, scrub
-from .messages import ImageBlock, TextBlock
+from .messages import ImageBlock, TextBlock, ToolResultBlock
 from .outcome import ToolFailure, ToolOutcome
 from .tool_content import is_tool_content
 
@@ -29,6 +29,15 @@ def outcome_of(value: Any) -> ToolOutcome:
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolFailure(f"The tool returned a value that has no JSON form: {error}.") from error
     return ToolOutcome((TextBlock(text=text),), value)
+
+
+def outcome_of_block(result: ToolResultBlock) -> ToolOutcome:
+    """Return the outcome of a call whose result was kept; events show what the model reads."""
+    if all(isinstance(block, TextBlock) for block in result.content):
+        text = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
+        return ToolOutcome(result.content, text, result.is_error)
+    parts = [block.model_dump(by_alias=True) for block in result.content]
+    return ToolOutcome(result.content, parts, result.is_error)
 
 
 def _block(part: dict[str, Any]) -> TextBlock | ImageBlock:

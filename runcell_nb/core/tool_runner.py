@@ -14,10 +14,11 @@ from .errors import message_of
 from .gateway import ToolSpec
 from .host_tools import HostTool
 from .message_log import parse_arguments
-from .messages import ToolCallBlock
+from .messages import ToolCallBlock, ToolResultBlock
 from .outcome import ToolFailure, ToolOutcome, text_outcome
+from .recorded_results import RecordedResults
 from .schemas import SchemaIssues
-from .tool_results import outcome_of
+from .tool_results import outcome_of, outcome_of_block
 from .tools import Identity, ToolContext
 
 GIVE_UP_SECONDS = 0.4
@@ -43,12 +44,26 @@ class FinishedCall:
 
 
 class ToolRunner:
-    """The tools of one run over its workspace."""
+    """The tools of one run over its workspace.
 
-    def __init__(self, hosts: Mapping[str, HostTool], workspace: ToolWorkspace, names: RunIdentity) -> None:
+    Args:
+        hosts: Tools of the host, by name.
+        workspace: In which all tools work.
+        names: Of the run.
+        results: Keeps the results of tools with `record=True`; None when nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        hosts: Mapping[str, HostTool],
+        workspace: ToolWorkspace,
+        names: RunIdentity,
+        results: RecordedResults | None = None,
+    ) -> None:
         self._hosts = hosts
         self._workspace = workspace
         self._names = names
+        self._results = results
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -86,13 +101,27 @@ class ToolRunner:
 
     async def _run(self, call: ToolCallBlock) -> FinishedCall:
         started = time.monotonic()
-        try:
-            outcome = await self._outcome(call)
-        except ToolFailure as failure:
-            outcome = text_outcome(str(failure), is_error=True)
-        except Exception as error:
-            outcome = text_outcome(f"{type(error).__name__}: {message_of(error)}", is_error=True)
+        host = self._hosts.get(call.name)
+        results = self._results if host is not None and host.record else None
+        kept = None if results is None else results.kept_result(call)
+        if kept is not None:
+            return FinishedCall(call, outcome_of_block(kept), time.monotonic() - started)
+        outcome = await self._told_outcome(call)
+        if results is not None:
+            block = ToolResultBlock(
+                call_id=call.id, name=call.name, content=outcome.content, is_error=outcome.is_error
+            )
+            results.keep_result(call, block)
         return FinishedCall(call, outcome, time.monotonic() - started)
+
+    async def _told_outcome(self, call: ToolCallBlock) -> ToolOutcome:
+        """Return what a call came to; whatever fails is told to the model."""
+        try:
+            return await self._outcome(call)
+        except ToolFailure as failure:
+            return text_outcome(str(failure), is_error=True)
+        except Exception as error:
+            return text_outcome(f"{type(error).__name__}: {message_of(error)}", is_error=True)
 
     async def _outcome(self, call: ToolCallBlock) -> ToolOutcome:
         arguments = parse_arguments(call.arguments)

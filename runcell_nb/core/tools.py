@@ -51,6 +51,7 @@ class ToolDefinition:
         check_in: 'always' or a predicate of the input: a person decides before it runs.
         needs: The credential that it wants.
         wants: Arguments that are artifact references.
+        record: A recording keeps its results, and a replay gives them back instead of running it.
     """
 
     description: str
@@ -59,6 +60,7 @@ class ToolDefinition:
     check_in: Any = None
     needs: Any = None
     wants: Any = None
+    record: bool = False
 
 
 def context_parameter(function: Callable[..., Any]) -> str | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.run import AgentRun
 
-from .cell_run import CellRun
-from .interrupt import Stopper
 from .notebook_thread import NotebookThread
+
+Go = Callable[[Callable[[AgentRun[Any]], object]], Coroutine[Any, Any, Any]]
 
 CLOSE_SECONDS = 10.0
 """How long runs that are stopped when the session closes may take."""
@@ -39,14 +40,17 @@ class BackgroundRuns:
             )
         await asyncio.wait({task})
 
-    async def start(
-        self, thread: NotebookThread, run: CellRun, out: str | None, namespace: dict[str, Any]
-    ) -> None:
+    @property
+    def going_on(self) -> bool:
+        """Whether any is."""
+        return bool(self._tasks)
+
+    async def start(self, thread: NotebookThread, go: Go, out: str | None, namespace: dict[str, Any]) -> None:
         """Start a run and return once it goes on by itself.
 
         Args:
             thread: Its conversation.
-            run: Of a cell; its view has a Stop button of its own.
+            go: Runs a cell to its end, and tells when its session has started; its view has a Stop button.
             out: Name that gets the live `AgentRun`, and the `RunResult` when it is done.
             namespace: Of the notebook.
 
@@ -56,7 +60,7 @@ class BackgroundRuns:
         loop = asyncio.get_running_loop()
         started: asyncio.Future[AgentRun[Any]] = loop.create_future()
         # The task has the context of this cell, so that what it shows lands there and nowhere else.
-        task = asyncio.ensure_future(run.go(Stopper(), started.set_result))
+        task = asyncio.ensure_future(go(started.set_result))
         self._tasks[thread] = task
         task.add_done_callback(lambda done: self._ended(thread, done))
         try:

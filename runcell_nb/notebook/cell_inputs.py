@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +86,18 @@ def _read(names: Sequence[str], namespace: Mapping[str, Any], room: InputRoom) -
             inputs.append(_described(path, data, note))
         else:
             inputs.extend(_copy(file, read_disk_file(file, room)) for file in source)
+    _check_places(inputs)
     return inputs
+
+
+def _check_places(inputs: Sequence[CellInput]) -> None:
+    places = Counter(entry.file.path for entry in inputs)
+    twice = next((place for place, count in places.items() if count > 1), None)
+    if twice is not None:
+        raise InvalidOptionError(
+            f"--in: more than one input would be the file {twice!r}; give each once, "
+            "or a value another name with name=expression."
+        )
 
 
 def _found(name: str, namespace: Mapping[str, Any], room: InputRoom) -> _Value | list[DiskFile]:
@@ -100,8 +112,13 @@ def _found(name: str, namespace: Mapping[str, Any], room: InputRoom) -> _Value |
     variable = name.removesuffix(".parquet")
     if variable in namespace:
         return _Value(variable, variable, parquet=True)
-    near = _nearest(variable, namespace)
-    raise InvalidOptionError(f"--in {name!r}: no variable, file or folder of that name{near}.")
+    raise InvalidOptionError(f"--in {name!r}: {_not_there(name, variable, namespace)}.")
+
+
+def _not_there(name: str, variable: str, namespace: Mapping[str, Any]) -> str:
+    if not _on_disk(name):
+        return f"no variable, file or folder of that name{_nearest(variable, namespace)}"
+    return "the folder holds no files" if Path(name).expanduser().is_dir() else "it is no regular file"
 
 
 def _compiled(word: str, code: str) -> CodeType:
@@ -120,8 +137,8 @@ def _compiled(word: str, code: str) -> CodeType:
 
 def _on_disk(word: str) -> bool:
     try:
-        return Path(word).exists()
-    except (OSError, ValueError):  # too long, or with a NUL
+        return Path(word).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, or of nobody's home
         return False
 
 
@@ -130,10 +147,16 @@ def _held(word: str, source: _Value, namespace: Mapping[str, Any]) -> Any:
         return namespace[source.code]
     try:
         return eval(source.code, dict(namespace))  # the user wrote it as code, as in any cell
-    except Exception as error:
-        near = _nearest(error.name, namespace) if isinstance(error, NameError) and error.name else ""
-        why = f"{type(error).__name__}: {one_line(message_of(error)).rstrip('.')}{near}"
-        raise InvalidOptionError(f"--in {word!r}: {why}.", cause=error) from error
+    except BaseException as error:  # SystemExit, say: on the event loop it would end the kernel
+        why = f"{type(error).__name__}: {one_line(message_of(error)).rstrip('.')}"
+        raise InvalidOptionError(f"--in {word!r}: {why}{_hint(error, namespace)}.", cause=error) from error
+
+
+def _hint(error: BaseException, namespace: Mapping[str, Any]) -> str:
+    """Return what may have been meant where a name is not there: its quotes are gone, say."""
+    if not isinstance(error, NameError) or not error.name:
+        return ""
+    return _nearest(error.name, namespace) or "; quote all of it when it has blanks or quotes"
 
 
 def _copy(file: DiskFile, data: bytes) -> CellInput:

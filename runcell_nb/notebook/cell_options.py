@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import math
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from runcell_nb.core.gateway import ThinkingLevel
 from .option_line import EXPRESSION_INPUT, OPTIONS, given_options
 
 THINKING_LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
+
+_OF_THE_SHELL = frozenset(("_", "__", "___", "In", "Out", "get_ipython"))
+"""Names that IPython keeps up itself: bound to a result, the next cell fails or `_` stands still."""
+
+_DUNDER = re.compile(r"__\w+__")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +129,12 @@ def _variable(text: str) -> str:
     return text
 
 
+def _free_variable(text: str) -> str:
+    if _variable(text) in _OF_THE_SHELL or _DUNDER.fullmatch(text):
+        raise ValueError
+    return text
+
+
 def _level(text: str) -> str:
     if text not in THINKING_LEVELS:
         raise ValueError
@@ -153,7 +165,7 @@ def _amount(text: str) -> float:
 _COUNT = (_from_one, "a whole number from 1")
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "schema": (_variable, "the name of a type of the notebook"),
-    "out": (_variable, "the name of a variable"),
+    "out": (_free_variable, "the name of a variable that Python and IPython do not use themselves"),
     "thinking": (_level, f"one of {', '.join(THINKING_LEVELS)}"),
     "max_repairs": (_from_zero, "a whole number from 0"),
     "max_cost": (_amount, "a positive number of US dollars"),

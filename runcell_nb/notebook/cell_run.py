@@ -26,7 +26,7 @@ from .run_end import STOPPED, end_of
 from .sandbox_shelf import SandboxShelf
 from .shown_text import count_text
 from .spending import RunMeter
-from .turns import Rewind, ThreadBook
+from .turns import Rewind, ThreadBook, Turn
 
 SETTLE_SECONDS = 5.0
 """The longest wait for the last events of a run that is over, or was left behind because it hangs."""
@@ -45,7 +45,7 @@ class Notebook(Protocol):
     def namespace(self) -> dict[str, Any]: ...  # noqa: D102
     @property
     def in_kernel(self) -> bool: ...  # noqa: D102
-    async def rebuilt(self, name: str, sandbox: Sandbox) -> str | None: ...  # noqa: D102
+    async def rebuilt(self, name: str) -> str | None: ...  # noqa: D102
     def view(  # noqa: D102
         self, stop: Callable[[], object], options: CellOptions, thread: NotebookThread
     ) -> GuardedView: ...
@@ -161,10 +161,11 @@ class CellRun:
         session, options = self._session, self._options
         thread = session.book.get(options.thread) if options.thread else session.book.active
         name = self._place = session.shelf.check(options.sandbox)
+        thread.adopt(self._cell, self._prompt)
         inputs = await read_cell_inputs(options.inputs, session.namespace)
         sandbox = await session.shelf.get(name)
         ground = _Ground(thread, sandbox, inputs)
-        rebuilt = await session.rebuilt(name, sandbox)
+        rebuilt = await session.rebuilt(name)
         ground.start = await session.files.capture(sandbox)
         ground.left_out = session.files.left_out
         try:
@@ -185,30 +186,49 @@ class CellRun:
         """Take conversation and files back to before the turn of this cell, or to nothing with `--fresh`."""
         session, thread = self._session, ground.thread
         index = thread.turn_of(self._cell)
-        later = 0 if index is None else len(thread.turns) - index - 1
         if not self._options.fresh and index is None:
             return
-        files = None if index is None else thread.turns[index].files_before
+        turn = None if index is None else thread.turns[index]
+        later = 0 if index is None else len(thread.turns) - index - 1
         if self._options.fresh:
             ground.rewind = session.book.start_over(thread, self._cell)
         else:
             ground.rewind = session.book.run_again(thread, self._cell)
-        if ground.start is None:
-            problem: str | None = "The files are too big to be taken back; they stay as they are."
-        elif self._options.fresh:
-            ground.took_files = True
-            problem = await session.files.clear(ground.sandbox, ground.left_out)
-        elif files is None:
-            problem = "The files of before this turn were not kept; they stay as they are."
-        else:
-            ground.took_files = True
-            problem = await session.files.restore(ground.sandbox, files, ground.left_out)
         if ground.rewind is not None and ground.rewind.fork is not None:
             what = "what was there" if self._options.fresh else f"{count_text(later, 'later turn')}"
             ground.notes.append(f"Run again: {what} stays as thread {ground.rewind.fork!r}.")
+        problem = self._files_stay(ground, turn) or await self._take_files_back(ground, turn)
         if problem:
             ground.notes.append(problem)
-        session.files_changed()
+
+    def _files_stay(self, ground: _Ground, turn: Turn | None) -> str | None:
+        """Tell why the files stay as they are; None when they are to be taken back."""
+        foreign = self._session.shelf.foreign(self._place)
+        if foreign is not None:
+            return f"{foreign}; its files stay as they are."
+        if ground.start is None:
+            return "The files are too big to be taken back; they stay as they are."
+        if self._options.fresh or turn is None:
+            return None
+        if turn.sandbox != self._place:
+            return (
+                f"This turn ran in sandbox {turn.sandbox!r} before; "
+                f"the files of sandbox {self._place!r}, in which it runs now, stay as they are."
+            )
+        if turn.files_before is None:
+            return "The files of before this turn were not kept; they stay as they are."
+        return None
+
+    async def _take_files_back(self, ground: _Ground, turn: Turn | None) -> str | None:
+        """Make the files those of before the turn, or none; return what could not be brought back."""
+        files, state = self._session.files, None if turn is None else turn.files_before
+        ground.took_files = True
+        try:
+            if self._options.fresh or state is None:
+                return await files.clear(ground.sandbox, ground.left_out)
+            return await files.restore(ground.sandbox, state, ground.left_out)
+        finally:
+            self._session.files_changed()
 
     async def _taken_back(self, ground: _Ground) -> None:
         """Put back what was taken back for a run that failed, so that the cell's turn is as before."""
@@ -263,6 +283,7 @@ class CellRun:
                 files_after=after,
                 tokens=meter.tokens,
                 cost=meter.cost,
+                sandbox=self._place,
             )
             await session.keep(ground.thread, view, self._place, after)
         except Exception as error:

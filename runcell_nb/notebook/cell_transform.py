@@ -36,6 +36,11 @@ def rewrite_runcell_cell(lines: list[str]) -> list[str]:
     return [f"await {magics}.run_cell({options!r}, {body.removesuffix(chr(10))!r})\n"]
 
 
+# So IPython leaves it out when it asks whether what was typed is a whole cell: rewritten, the first line
+# would be one, and a terminal would run it before the prompt can be typed.
+rewrite_runcell_cell.has_side_effects = True  # type: ignore[attr-defined]
+
+
 def _inside_running_code() -> bool:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -23,6 +23,9 @@ from .shown_text import count_text, one_line, visible
 from .spending import CellUsage
 from .thread_commands import thread_command
 
+_LATER = frozenset(("apply", "record", "redo", "replay", "rewind", "ui"))
+"""Commands that are planned; whoever tries one should not be told to have mistyped it."""
+
 Command = Callable[[NotebookSession, list[str]], Any]
 
 
@@ -40,6 +43,8 @@ def run_command(session: NotebookSession, line: str) -> Any:
         InvalidOptionError: An unknown command or a wrong argument; nothing has changed.
     """
     name, *arguments = words_of(line, "%runcell") or [""]
+    if name in _LATER:
+        raise InvalidOptionError(f"%runcell: the command {name} is not available in this version.")
     if name not in _COMMANDS:
         close = difflib.get_close_matches(name, _COMMANDS, n=1)
         hint = (
@@ -49,7 +54,9 @@ def run_command(session: NotebookSession, line: str) -> Any:
         )
         raise InvalidOptionError(f"%runcell: unknown command {name!r}; {hint}")
     run_blocking(session.load)
-    return _COMMANDS[name](session, arguments)
+    shown = _COMMANDS[name](session, arguments)
+    run_blocking(session.keep_changes)
+    return shown
 
 
 def _status(session: NotebookSession, _arguments: list[str]) -> str:
@@ -104,7 +111,8 @@ def _files(session: NotebookSession, arguments: list[str]) -> Any:
     return "\n".join(f"{info.size:>12,}  {visible(info.path)}" for info in files) or "The sandbox is empty."
 
 
-def _usage(session: NotebookSession, _arguments: list[str]) -> str:
+def _usage(session: NotebookSession, arguments: list[str]) -> str:
+    up_to("usage", arguments, 0)
     if not session.spent:
         return "Nothing has run yet."
     return "\n".join([*map(_row, session.spent), f"      {_spent(session)}"])

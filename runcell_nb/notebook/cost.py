@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+_DOLLARS = re.compile(r"(~?)<?\$([0-9]{1,9}(?:\.[0-9]{1,9})?)")
 
 
 @dataclass(slots=True)
@@ -48,6 +50,23 @@ class CostTally:
         if "local" in self.sources:
             return "local"
         return "$0 (replayed)" if self.sources else "$0"
+
+
+def total_cost(costs: Iterable[str]) -> str:
+    """Return the sum of costs as shown to a person, as honest as its least certain part.
+
+    Args:
+        costs: As from `CostTally.text`.
+    """
+    tally = CostTally()
+    for cost in costs:
+        amount = _DOLLARS.search(cost)
+        tally.paid += float(amount[2]) if amount else 0.0
+        tally.unpriced |= "unpriced" in cost
+        tally.sources |= {source for source in ("local", "replayed") if source in cost}
+        if amount and amount[1]:
+            tally.sources.add("estimated")
+    return tally.text()
 
 
 def _dollars(amount: float, *, estimated: bool) -> str:

@@ -24,7 +24,7 @@ def diff_command(session: NotebookSession, words: list[str]) -> str:
     Raises:
         InvalidOptionError: There is no such turn, or the files of before or after it were not kept.
     """
-    up_to("diff", words, 1)
+    up_to("diff", words, 1, noun="number")
     turns = session.book.active.turns
     if not turns:
         return f"thread {session.book.active.name!r} has no turns yet."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import threading
@@ -82,7 +83,11 @@ def disk_files(name: str, room: InputRoom) -> list[DiskFile]:
     """
     try:
         found = list(_weighed(name, room))
+    except RuntimeError:  # the home of nobody
+        return []
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # so no file has it
+            return []
         raise _unreadable(name, error) from error
     return sorted(found, key=lambda file: file.target)
 
@@ -104,7 +109,7 @@ def read_disk_file(file: DiskFile, room: InputRoom) -> bytes:
             if len(data) > file.size:
                 data += opened.read(room.bytes + 1)
     except OSError as error:
-        raise _unreadable(file.name, error) from error
+        raise _unreadable(file.name, error, file.path) from error
     room.take(file.name, max(0, len(data) - file.size), files=0)
     return data
 
@@ -159,7 +164,6 @@ def _glob_target(match: Path, fixed: int) -> str:
     return match.name if ".." in below else PurePath(*folder, *below).as_posix()
 
 
-def _unreadable(name: str, error: OSError) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"--in {name!r}: {error.filename!r} cannot be read: {error.strerror}.", cause=error
-    )
+def _unreadable(name: str, error: OSError, path: Path | None = None) -> InvalidOptionError:
+    what = error.filename or str(path or name)  # a failing read does not name the file
+    return InvalidOptionError(f"--in {name!r}: {what!r} cannot be read: {error.strerror}.", cause=error)

@@ -10,8 +10,6 @@ import threading
 from importlib import import_module
 from typing import Any
 
-from runcell_nb.core.sync_bridge import run_blocking
-
 from .cell_transform import MAGICS_CLASS, rewrite_runcell_cell
 from .completion import register_completion, unregister_completion
 from .magics import RuncellMagics
@@ -42,7 +40,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Undo `load_ipython_extension` and give the sandbox back.
+    """Undo `load_ipython_extension` and give the sandboxes back, after runs in the background are stopped.
 
     Args:
         shell: The IPython shell.
@@ -59,7 +57,9 @@ def unload_ipython_extension(shell: Any) -> None:
     formatter = shell.display_formatter.ipython_display_formatter
     formatter.deferred_printers.pop(_RESULT, None)
     formatter.pop(".".join(_RESULT), None)
-    run_blocking(magics.session.close)
+    session = magics.__dict__.get("session")
+    if session is not None:
+        session.close_soon()
 
 
 def _warm_up(model: str) -> None:

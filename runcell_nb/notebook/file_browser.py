@@ -63,7 +63,8 @@ class FileBrowser(anywidget.AnyWidget):
         "file_content.js",
         "ask_bar.js",
         "file_transfer.js",
-        "file_place.js",
+        "own_keys.js",
+        "placed_store.js",
         "file_actions.js",
         "file_browser.js",
     )

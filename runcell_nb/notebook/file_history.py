@@ -156,6 +156,13 @@ class FileHistory:
                 self._digests.forget(sandbox, work.touched)
         return work.problem()
 
+    def take_in(self, other: FileHistory) -> None:
+        """Keep the states of another history too; they count as older than those that are here."""
+        contents = {**other._blobs, **self._blobs}
+        own = [state_id for state_id in self._states if state_id not in other]
+        for state in (*other._states.values(), *[self._states[state_id] for state_id in own]):
+            self._add(state, contents)
+
     def contents(self, state_id: str | None) -> dict[str, bytes | str] | None:
         """Return the files of a state: the content, or the digest of one that is not kept.
 

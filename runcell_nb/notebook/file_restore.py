@@ -70,7 +70,8 @@ class FileRestore:
         told = []
         if self._unknown:
             told.append(
-                f"Not brought back, because the content was too big to be kept: {named(self._unknown)}."
+                "Not brought back, because the content was not kept (too big, or a key is in it): "
+                f"{named(self._unknown)}."
             )
         if self._left:
             told.append(f"Left as they are, too big to be kept: {named(self._left)}.")

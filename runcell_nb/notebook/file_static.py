@@ -39,7 +39,7 @@ def static_listing(kind: str, listing: FileListing, place: str) -> dict[str, str
     rows = "".join(_row(*row) for row in shown)
     table = f'<table style="{_TABLE}"><tbody>{rows}</tbody></table>' if rows else ""
     html = (
-        f'<div data-runcell-files="{escape(place)}"><div style="{_FRAME}">'
+        f'<div data-runcell-place="{escape(place)}"><div style="{_FRAME}">'
         f"<b>{escape(title)}</b>{table}{more}</div></div>"
     )
     return {"text/html": html, "text/plain": "\n".join(line for line in plain if line)}

@@ -29,8 +29,7 @@ from runcell_nb.core.shortening import (
     without_images,
     without_reasoning,
 )
-
-from .redaction import texts_in, with_texts
+from runcell_nb.models.redaction import texts_in, with_texts
 
 STAGES = 3
 """How often `shortened` can be asked for more."""

@@ -112,8 +112,11 @@ class RuncellMagics(Magics):
         %runcell model [NAME]       the models that are ready, or choose one for all cells
         %runcell thread [list | new NAME | switch NAME | fork [NAME] | rename [OLD] NEW |
                          delete NAME | show [NAME]]
+                                    the conversations; show is the thread browser: read them, fork them,
+                                    go back to an earlier turn
         %runcell sandbox [list | new NAME [TYPE] [--root DIR] [--network] | switch NAME |
-                          reset [NAME] | snapshot [NAME] | restore [NAME] | delete NAME]
+                          reset [NAME] | snapshot [NAME] | restore [NAME] [--force] | delete NAME]
+                                    the files and commands that cells work with
         %runcell files              the file browser
         %runcell diff               what has changed in the sandbox
         %runcell usage              tokens and money, by cell and thread

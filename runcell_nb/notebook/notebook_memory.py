@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
 from runcell_nb.core.errors import message_of
-from runcell_nb.core.sandbox import Sandbox
 
 from .file_history import FileHistory
+from .kept_sandboxes import KeptShelf
 from .notebook_file import find_notebook, read_notebook
 from .notebook_state import LoadedState, merged, state_from_metadata, state_to_metadata
 from .notebook_thread import NotebookThread
-from .sandbox_shelf import MAIN
-from .shown_text import count_text, visible
+from .shown_text import visible
 from .turn_record import TURN_MIME, threads_from_outputs, turn_record, with_cell_ids
 from .turns import ThreadBook
+
+Contents = tuple[ThreadBook, FileHistory, KeptShelf]
+"""All threads, states of the files, and the sandboxes, as they are at one moment."""
 
 ASK_SECONDS = 1.0
 """How long the front end may take to answer what the notebook holds; one with 2 MB to send took 0.36 s."""
@@ -30,23 +32,23 @@ class NotebookMemory:
 
     Args:
         shell: The IPython shell; without a kernel nothing is kept.
+        told: Is called, on any thread, when a front end tells unasked what it holds: see `news`.
     """
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, told: Callable[[], object] = lambda: None) -> None:
         self._shell = shell
+        self._tell = told
         self._keeper: Any = None
         self._read = self._asked = False
         self._kept: dict[str, Any] = {}
-        self._files: str | None = None
+        self._found: list[dict[str, Any]] = []
+        self._seen: list[dict[str, Any]] = []
         self._cells: list[Any] = []
         self._told: set[str] = set()
-        self._news = False
         self._sequence = self._latest = 0
 
-    async def load(
-        self, namespace: Mapping[str, Any], cell_id: str | None, *, ask: bool
-    ) -> LoadedState | None:
-        """Return what the notebook has kept, once; None afterwards and where there is nothing.
+    async def look(self, namespace: Mapping[str, Any], cell_id: str | None, *, ask: bool) -> None:
+        """Look once, where the notebook may be, for what it has kept; `news` then tells it.
 
         Args:
             namespace: Of the notebook.
@@ -54,16 +56,26 @@ class NotebookMemory:
             ask: Whether the front end can answer: a line magic blocks it.
         """
         if getattr(self._shell, "kernel", None) is None:
-            return None
-        self._take(await asyncio.to_thread(self._from_file, namespace, cell_id))
+            return
+        self._found += await asyncio.to_thread(self._from_file, namespace, cell_id)
         if ask and cell_id is not None and not self._asked and self.has_person():
-            self._take([await self._from_front_end()])
+            self._found += await self._from_front_end()
             self._asked = True
-        if not self._news:  # an interrupt before this line loses nothing: the next call goes on here
+
+    def news(self) -> LoadedState | None:
+        """Return what was found since the last call; None when that is nothing.
+
+        Whoever calls takes it in before anything is kept: a front end then lets it be replaced.
+        """
+        found = list(self._found)
+        if not found:
             return None
-        loaded = state_from_metadata(with_cell_ids(self._kept, self._cells))
-        self._cells, self._news = [], False
-        self._files = loaded.sandbox_files
+        state = with_cell_ids(reduce(merged, found, {}), self._cells)
+        loaded = state_from_metadata(state)
+        self._kept = merged(self._kept, state)
+        self._seen += found
+        del self._found[: len(found)]  # more may have come on another thread
+        self._cells = []
         for problem in loaded.problems:
             if problem not in self._told:
                 sys.stderr.write(f"runcell: {visible(problem)}\n")
@@ -84,75 +96,72 @@ class NotebookMemory:
         self._cells = cells if isinstance(cells, list) else []
         return [state for state in (kept, outputs) if isinstance(state, dict)]
 
-    def _take(self, found: list[dict[str, Any]]) -> None:
-        states = [state for state in found if state]
-        if states:
-            self._kept, self._news = reduce(merged, states, self._kept), True
-
-    def forget_files(self) -> None:
-        """Do not bring the kept files back: the sandbox has files of its own by now."""
-        self._files = None
-
     def has_person(self) -> bool:
         """Return whether somebody sits at the front end: runners that execute a notebook answer nothing."""
         kernel = getattr(self._shell, "kernel", None)
         request = {} if kernel is None else kernel.get_parent() or {}
         return kernel is not None and request.get("content", {}).get("allow_stdin") is not False
 
-    async def _from_front_end(self) -> dict[str, Any]:
+    async def _from_front_end(self) -> list[dict[str, Any]]:
         try:
-            return await self._widget().ask(ASK_SECONDS) or {}
+            found = await self._widget().ask(ASK_SECONDS)
         except Exception as error:  # a front end without widgets
             sys.stderr.write(f"runcell: the front end could not be asked ({message_of(error)}).\n")
-            return {}
+            return []
+        return [found] if found else []
 
-    async def rebuild(self, name: str, sandbox: Sandbox, files: FileHistory) -> str | None:
-        """Bring the files that were kept into the notebook's new main sandbox, once.
+    @property
+    def has_news(self) -> bool:
+        """Whether `news` has something to tell."""
+        return bool(self._found)
 
-        Returns:
-            A sentence on what is there again and what is gone; None where nothing had to be rebuilt.
-        """
-        state = self._files
-        if name != MAIN or state is None:
-            return None
-        problem = await files.restore(sandbox, state)
-        self._files = None
-        count = count_text(len(await sandbox.list_files()), "file")
-        rebuilt = f"The sandbox is a new one since the kernel restarted; {count} of before are back."
-        return f"{rebuilt} {problem}" if problem else rebuilt
+    @property
+    def has_kept(self) -> bool:
+        """Whether anything was kept by this kernel."""
+        return self._latest > 0
 
-    async def keep(
-        self, book: ThreadBook, files: FileHistory, sandbox_files: str | None, thread: NotebookThread
-    ) -> dict[str, Any] | None:
-        """Keep threads and files in the notebook.
+    def _held(self, state: dict[str, Any]) -> None:
+        """Take what a front end holds and has not let itself be overwritten; it can come on any thread."""
+        self._found.append(state)
+        self._tell()
+
+    async def keep(self, now: Callable[[], Contents]) -> None:
+        """Keep threads and files in the notebook; does nothing outside a kernel.
 
         Args:
-            book: All threads.
-            files: States of the files.
-            sandbox_files: State of the main sandbox now; None when that was not kept.
-            thread: The one with a new turn.
+            now: Returns what there is; is called again when more was found meanwhile.
 
-        Returns:
-            The record of that turn, as a MIME bundle for the cell's output; None outside a kernel.
+        Raises:
+            ValueError: What the notebook holds cannot be written again; it stays.
+        """
+        if getattr(self._shell, "kernel", None) is None:
+            return
+        self._sequence += 1
+        mine, before = self._sequence, None
+        while before is not self._kept:
+            if mine < self._latest:
+                return  # another call that began later has kept more
+            before = self._kept
+            kept = await asyncio.to_thread(state_to_metadata, *now(), before)
+        self._latest, self._kept = mine, kept
+        widget = self._widget()
+        for held in self._seen:
+            widget.saw(held)
+        self._seen = []
+        widget.keep(kept)
+
+    async def record(self, thread: NotebookThread) -> dict[str, Any] | None:
+        """Return the record of a thread's last turn, as a MIME bundle for the cell's output.
+
+        None outside a kernel.
         """
         if getattr(self._shell, "kernel", None) is None:
             return None
-        self._sequence += 1
-        mine = self._sequence
-        kept, record = await asyncio.to_thread(self._written, book, files, sandbox_files, thread)
-        if mine > self._latest:  # another run may have been kept meanwhile, with more in it
-            self._latest, self._kept = mine, kept
-            self._widget().keep(kept)
-        return {TURN_MIME: record}
-
-    def _written(
-        self, book: ThreadBook, files: FileHistory, sandbox_files: str | None, thread: NotebookThread
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        return state_to_metadata(book, files, sandbox_files, self._kept), turn_record(thread)
+        return {TURN_MIME: await asyncio.to_thread(turn_record, thread)}
 
     def _widget(self) -> Any:
         if self._keeper is None:
             from .keeper import MetadataKeeper
 
-            self._keeper = MetadataKeeper()
+            self._keeper = MetadataKeeper(self._held)
         return self._keeper

@@ -7,16 +7,24 @@ would raise and leave the notebook empty), and no known key or token is in it.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from runcell_nb.core.jsontext import plain, scrubbed
+from runcell_nb.models.redaction import known_secrets, redacted_texts, texts_in, with_texts
 
 from .file_history import FileHistory
 from .file_restore import named
-from .redaction import known_secrets, redacted_texts, texts_in, with_texts
+from .kept_sandboxes import KeptShelf
 from .state_merge import VERSION, merged
-from .state_reading import MAX_UNPACKED_BYTES, LoadedState, is_newer, other_entries, state_from_metadata
+from .state_reading import (
+    MAX_UNPACKED_BYTES,
+    LoadedState,
+    is_newer,
+    newest_deleted,
+    other_entries,
+    state_from_metadata,
+)
 from .thread_draft import Edit, ThreadDraft, json_bytes, omissions, shortenings
 from .turns import ThreadBook
 
@@ -32,7 +40,7 @@ _FRAME_BYTES = 10_000
 def state_to_metadata(
     book: ThreadBook,
     files: FileHistory,
-    sandbox_files: str | None = None,
+    shelf: KeptShelf | None = None,
     before: Mapping[str, Any] | None = None,
     limit_bytes: int = MAX_METADATA_BYTES,
 ) -> dict[str, Any]:
@@ -45,8 +53,9 @@ def state_to_metadata(
 
     Args:
         book: All threads.
-        files: States of the files; those that no turn names are not kept.
-        sandbox_files: State of the sandbox now; None when it was not kept.
+        files: States of the files; kept are those that sandboxes have now, and those of turns in sandboxes
+            that can be made again.
+        shelf: The sandboxes now; None for an empty main one.
         before: The value that was there before: its `revision` and what other writers put there are kept.
             One of a newer version is returned as it is: this version would damage it.
         limit_bytes: Of threads and files together.
@@ -55,32 +64,35 @@ def state_to_metadata(
         ValueError: A newer version's value cannot be written as it is: it is nested too deep.
     """
     before = {} if before is None else before
+    shelf = KeptShelf() if shelf is None else shelf
     if is_newer(before):
         copy: dict[str, Any] = scrubbed(plain(before))
         return copy
     others = other_entries(before)
+    parts: dict[str, Any] = {"deleted": newest_deleted(book.deleted), **shelf.to_dict(files)}
     drafts = [ThreadDraft(thread) for thread in book if thread is not book.active]
     drafts = [*sorted(drafts, key=lambda draft: draft.state["revision"]), ThreadDraft(book.active)]
-    changed = redacted_texts([*texts_in(others), *(text for draft in drafts for text in draft.texts())])
+    said = (text for draft in drafts for text in draft.texts())
+    changed = redacted_texts([*texts_in([others, parts]), *said])
     for draft in drafts:
         draft.change_texts(changed)
-    room = max(0, limit_bytes - _FRAME_BYTES)
-    wanted = _wanted_states(book, sandbox_files)
+    room = max(0, limit_bytes - _FRAME_BYTES - json_bytes(parts))
+    wanted = _wanted_states(book, shelf)
     kept, notes = _kept_files(files, wanted, room // 2)
     _fit(drafts, shortenings(drafts), room - json_bytes(kept))
     _fit(drafts, omissions(drafts), room)
     left = room - sum(draft.size for draft in drafts)
     if json_bytes(kept) > left:
         kept, notes = _kept_files(files, wanted, left)
+    parts |= shelf.to_dict(kept["states"])
     state: dict[str, Any] = {
-        **with_texts(others, changed),
+        **with_texts(others | parts, changed),
         **({"revision": before["revision"]} if "revision" in before else {}),
         "version": VERSION,
         "activeThread": drafts[-1].name,
         "threads": {draft.name: draft.stored() for draft in drafts},
         "files": kept,
-        "sandbox": {"type": "virtual", "files": sandbox_files if sandbox_files in kept["states"] else None},
-        "notes": notes,
+        "notes": [*_too_big(shelf, files, kept["states"]), *notes],
     }
     clean: dict[str, Any] = scrubbed(state)
     return clean
@@ -95,12 +107,20 @@ def _fit(drafts: Sequence[ThreadDraft], edits: Iterable[Edit], room: int) -> Non
         edit()
 
 
-def _wanted_states(book: ThreadBook, sandbox_files: str | None) -> list[str]:
+def _wanted_states(book: ThreadBook, shelf: KeptShelf) -> list[str]:
     """Return the ids of the states that the notebook can go back to, the most useful first."""
     others = sorted((thread for thread in book if thread is not book.active), key=lambda one: -one.revision)
     turns = [turn for thread in (book.active, *others) for turn in reversed(thread.turns)]
-    states = [sandbox_files, *(state for turn in turns for state in (turn.files_after, turn.files_before))]
+    there = [turn for turn in turns if turn.sandbox in shelf.rebuilt]  # not of a folder on a disk, say
+    states = [*shelf.states, *(state for turn in there for state in (turn.files_after, turn.files_before))]
     return [state for state in dict.fromkeys(states) if state is not None]
+
+
+def _too_big(shelf: KeptShelf, files: FileHistory, kept: Container[str]) -> list[str]:
+    """Return a sentence on the sandboxes whose files are not kept, if there are any."""
+    states = {name: sandbox.files for name, sandbox in shelf.sandboxes.items()}
+    missing = [name for name, state in states.items() if state in files and state not in kept]
+    return [f"Too big to be kept in the notebook: the files of sandbox {named(missing)}."] if missing else []
 
 
 def _kept_files(
@@ -109,11 +129,10 @@ def _kept_files(
     """Return the states that fit, and sentences on what is left out."""
     part = files.to_dict(limit_bytes, wanted)
     states, blobs, notes = part["states"], part["blobs"], []
-    missing = [state for state in wanted if state in files and state not in states]
-    if missing and missing[0] == wanted[0]:
-        notes.append("The files of the sandbox are too big to be kept in the notebook.")
-    elif missing:
-        notes.append(f"{len(missing):,} earlier states of the files are too big to be kept in the notebook.")
+    missing = sum(state in files and state not in states for state in wanted)
+    if missing:
+        which = "1 state" if missing == 1 else f"{missing:,} states"
+        notes.append(f"Too big to be kept in the notebook: {which} of the files.")
     telling = {
         state for state, paths in states.items() if redacted_texts(paths)
     }  # the id is a digest of the paths

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict, TypeGuard, Unpack
+from typing import Any, NotRequired, TypedDict, TypeGuard, Unpack
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.jsontext import scrub
 from runcell_nb.core.messages import Message
 from runcell_nb.core.thread import Thread, thread_from_dict
 
+from .kept_sandboxes import MAIN as MAIN_SANDBOX
+
 MAX_NAME = 60
 """Characters of a thread's name."""
+
+MAX_REVISION = 2**40
+"""Of a thread: no notebook comes to it, so that a larger one is a stranger's and counts as 0."""
+
+_CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}|#[0-9]+")
+_KEPT = "kept:"
+"""Before the address of a cell in a turn that was read: VS Code numbers the cells anew when a notebook is opened,
+so that by then another cell may have the address.
+"""
 
 _MAX_COUNT = 2**52
 """Larger numbers would not survive a front end, which reads the notebook's JSON as JavaScript does."""
@@ -37,6 +49,7 @@ class Turn:
         files_after: Likewise, after it.
         tokens: Used by it, in and out.
         cost: As shown to a person.
+        sandbox: Name of the sandbox in which it ran.
     """
 
     cell: str
@@ -48,6 +61,7 @@ class Turn:
     files_after: str | None
     tokens: int
     cost: str
+    sandbox: str = MAIN_SANDBOX
 
 
 class TurnOfRun(TypedDict):
@@ -60,6 +74,7 @@ class TurnOfRun(TypedDict):
     files_after: str | None
     tokens: int
     cost: str
+    sandbox: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,7 @@ class NotebookThread:
         revision: Grows by one with every change; of two copies the higher one is newer.
         rewound_from: For a fork that a rewind made and that nobody has taken up since: name of the
             thread that was cut.
+        made_by: Id of the cell whose command made the thread; None where that is not known.
     """
 
     def __init__(
@@ -94,11 +110,13 @@ class NotebookThread:
         turns: Iterable[Turn] = (),
         revision: int = 0,
         rewound_from: str | None = None,
+        made_by: str | None = None,
     ) -> None:
         self.name = check_thread_name(name)
         self.thread = Thread() if thread is None else thread
         self.revision = revision
         self.rewound_from = rewound_from
+        self.made_by = made_by
         self._turns = list(turns)
         self._log = self.thread.log  # that the turns were last compared with
 
@@ -113,6 +131,21 @@ class NotebookThread:
             same = _common_start(self._log or (), now or ())
             self._turns, self._log = _without_log_past(same, self._turns), now
         return self._turns
+
+    def adopt(self, cell: str, prompt: str) -> None:
+        """Let a cell that only has an address take the kept turn that asked for the same.
+
+        Args:
+            cell: As in `Turn`; one with an id of its own has nothing to adopt.
+            prompt: That it is about to run.
+        """
+        if not _is_address(cell) or self.turn_of(cell) is not None:
+            return
+        asked = stored_prompt(prompt)
+        kept = [turn for turn in self.turns if turn.cell.startswith(_KEPT) and turn.prompt == asked]
+        same = next((turn for turn in kept if turn.cell == _KEPT + cell), kept[0] if kept else None)
+        if same is not None:
+            self._turns = [replace(turn, cell=cell) if turn is same else turn for turn in self.turns]
 
     def turn_of(self, cell: str) -> int | None:
         """Return the index of the turn that belongs to a cell, None when it has none here."""
@@ -162,7 +195,7 @@ class NotebookThread:
         return self._cut(0, None, 0)
 
     def fork(self, name: str) -> NotebookThread:
-        """Return an independent copy under another name."""
+        """Return an independent copy under another name, that no command has made."""
         return NotebookThread(name, self.thread.clone(), self.turns, self.revision)
 
     def put(self, thread: Thread, turns: Iterable[Turn]) -> None:
@@ -191,6 +224,8 @@ class NotebookThread:
         }
         if self.rewound_from is not None:
             state["rewoundFrom"] = self.rewound_from
+        if self.made_by is not None:
+            state["madeBy"] = scrub(self.made_by)
         return state
 
 
@@ -198,6 +233,7 @@ def notebook_thread_from_dict(state: Any) -> NotebookThread:
     """Return the thread that `to_dict` described.
 
     A `log_before` past the end of the log is forgotten: a continuation may have been left out to save room.
+    A revision over `MAX_REVISION` is 0: nothing that is done here could ever outdo it.
 
     Args:
         state: As from `to_dict`, perhaps through JSON; without a revision it is 0, without turns none.
@@ -207,7 +243,7 @@ def notebook_thread_from_dict(state: Any) -> NotebookThread:
     """
     thread = thread_from_dict(state)
     name, revision = check_thread_name(state.get("name")), state.get("revision", 0)
-    if not _is_count(revision):
+    if type(revision) is not int or revision < 0:
         raise InvalidOptionError(
             f"Thread {name!r}: revision must be a whole number from 0, got {revision!r}."
         )
@@ -215,9 +251,16 @@ def notebook_thread_from_dict(state: Any) -> NotebookThread:
     if not isinstance(entries, list):
         raise InvalidOptionError(f"Thread {name!r}: turns must be a list, got {type(entries).__name__}.")
     turns = [_turn_from(f"Thread {name!r}, turn {at}", entry, thread) for at, entry in enumerate(entries, 1)]
-    origin = state.get("rewoundFrom")
-    kept = _without_log_past(len(thread.log or ()), turns)
-    return NotebookThread(name, thread, kept, revision, None if origin is None else check_thread_name(origin))
+    origin, maker = state.get("rewoundFrom"), state.get("madeBy")
+    _require(f"Thread {name!r}", state, "madeBy", "text", maker is None or isinstance(maker, str))
+    return NotebookThread(
+        name,
+        thread,
+        _without_log_past(len(thread.log or ()), turns),
+        revision if revision <= MAX_REVISION else 0,
+        None if origin is None else check_thread_name(origin),
+        _scrubbed(maker),
+    )
 
 
 def check_thread_name(name: object) -> str:
@@ -288,6 +331,7 @@ def _turn_state(turn: Turn) -> dict[str, Any]:
         "filesAfter": turn.files_after,
         "tokens": turn.tokens,
         "cost": scrub(turn.cost),
+        "sandbox": scrub(turn.sandbox),
     }
 
 
@@ -298,6 +342,7 @@ def _turn_from(what: str, entry: Any, thread: Thread) -> Turn:
         _require(what, entry, key, "text", isinstance(entry.get(key), str))
     for key in ("filesBefore", "filesAfter"):
         _require(what, entry, key, "text or null", isinstance(entry.get(key), str | None))
+    _require(what, entry, "sandbox", "text", isinstance(entry.get("sandbox", ""), str))
     for key in ("messagesBefore", "tokens"):
         _require(what, entry, key, "a whole number from 0", _is_count(entry.get(key)))
     log, messages = entry.get("logBefore"), entry["messagesBefore"]
@@ -305,7 +350,7 @@ def _turn_from(what: str, entry: Any, thread: Thread) -> Turn:
     there = thread.message_count
     _require(what, entry, "messagesBefore", f"at most {there}, the messages there are", messages <= there)
     return Turn(
-        cell=scrub(entry["cell"]),
+        cell=_kept_cell(scrub(entry["cell"])),
         prompt=stored_prompt(entry["prompt"]),
         model=scrub(entry["model"]),
         messages_before=messages,
@@ -314,7 +359,17 @@ def _turn_from(what: str, entry: Any, thread: Thread) -> Turn:
         files_after=_scrubbed(entry.get("filesAfter")),
         tokens=entry["tokens"],
         cost=scrub(entry["cost"]),
+        sandbox=scrub(entry.get("sandbox", MAIN_SANDBOX)),
     )
+
+
+def _is_address(cell: str) -> bool:
+    """Tell an address of a cell from an id, and from a place in the order of a kernel's cells."""
+    return not cell.startswith(_KEPT) and _CELL_ID.fullmatch(cell) is None
+
+
+def _kept_cell(cell: str) -> str:
+    return _KEPT + cell if _is_address(cell) else cell
 
 
 def _scrubbed(text: str | None) -> str | None:

@@ -40,7 +40,14 @@ class RunView(anywidget.AnyWidget):
     """
 
     _esm = front_text(
-        "dom.js", "store.js", "markdown_inline.js", "markdown.js", "run_blocks.js", "run_view.js"
+        "dom.js",
+        "store.js",
+        "markdown_inline.js",
+        "markdown.js",
+        "run_blocks.js",
+        "own_keys.js",
+        "following_window.js",
+        "run_view.js",
     )
     _css = front_text("theme.css", "run_view.css")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
 from runcell_nb.core.result import RunResult
+from runcell_nb.core.run import AgentRun
 from runcell_nb.core.sandbox import FileInfo, Sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
@@ -24,13 +25,18 @@ from .cost import CostTally
 from .export import ExportedCell
 from .file_browser import FileBrowser
 from .file_history import FileHistory
+from .front_end import replaces_outputs
+from .home_loop import running_loop
 from .interrupt import Stopper, interrupt_stops
-from .notebook_memory import NotebookMemory
+from .keeping import Keeping
 from .notebook_thread import NotebookThread
-from .sandbox_shelf import MAIN, SandboxShelf
+from .sandbox_shelf import SandboxShelf
 from .settings import Runcell
 from .spending import CellUsage, RunMeter
 from .turns import ThreadBook
+
+if TYPE_CHECKING:
+    from .thread_browser import ThreadBrowser
 
 
 class NotebookSession:
@@ -47,13 +53,13 @@ class NotebookSession:
         last_result: Of the last successful run; already shown in its own cell.
     """
 
+    _closing: ClassVar[set[asyncio.Task[None]]] = set()
+
     def __init__(self, shell: Any, settings: Runcell) -> None:
         self._shell = shell
         self._browser: FileBrowser | None = None
+        self._thread_browser: ThreadBrowser | None = None
         self._cells = CellCounter(shell)
-        self._memory = NotebookMemory(shell)
-        self._loaded = False
-        self._main_files: str | None = None
         self._background = BackgroundRuns()
         self.settings = settings
         self.book = ThreadBook()
@@ -64,6 +70,12 @@ class NotebookSession:
         self.spent: list[CellUsage] = []
         self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
+        self._keeping = Keeping(shell, self)
+
+    @property
+    def cell_id(self) -> str | None:
+        """Id of the running cell, where the front end tells one."""
+        return self._cells.cell_id
 
     @property
     def in_kernel(self) -> bool:
@@ -97,30 +109,29 @@ class NotebookSession:
         Args:
             awaiting: Whether the cell awaits this, so that its front end can answer meanwhile.
         """
-        if self._loaded:
-            return
-        state = await self._memory.load(self.namespace, self._cells.cell_id, ask=awaiting)
-        if state is not None:
-            sandbox = self.shelf.made()
-            if sandbox is not None and await sandbox.list_files():
-                self._memory.forget_files()
-            self.book, self.files = _joined(state.book, self.book), state.files
-            self._main_files = state.sandbox_files
-        self._loaded = awaiting
+        await self._keeping.load(self.namespace, self.cell_id, awaiting=awaiting)
+
+    async def keep_changes(self) -> None:
+        """Let the notebook keep what a command has changed; does nothing where nothing is new."""
+        if self.in_kernel:
+            await self._keeping.changes()
 
     async def sandbox(self) -> Sandbox:
         """Return the active sandbox, made on first use."""
         sandbox = await self.shelf.get()
-        await self.rebuilt(self.shelf.active, sandbox)
+        await self.rebuilt(self.shelf.active)
         return sandbox
 
-    async def rebuilt(self, name: str, sandbox: Sandbox) -> str | None:
+    async def rebuilt(self, name: str) -> str | None:
         """Bring the files that the notebook has kept into a new sandbox, once.
+
+        Args:
+            name: Of a sandbox that is made.
 
         Returns:
             A sentence on what is there again and what is gone; None where nothing had to be rebuilt.
         """
-        return await self._memory.rebuild(name, sandbox, self.files)
+        return await self.shelf.bring_back(name, self.files)
 
     async def list_files(self) -> list[FileInfo]:
         """Return the files of the active sandbox; none before it is made."""
@@ -139,6 +150,21 @@ class NotebookSession:
         if self._browser is not None:
             self._browser.close()
         self._browser = browser
+        return browser
+
+    def browse_threads(self, name: str) -> ThreadBrowser:
+        """Return a thread browser that looks at a thread; the one before is closed.
+
+        Raises:
+            InvalidOptionError: There is none of that name.
+        """
+        from .thread_browser import ThreadBrowser
+
+        # A function, because other threads may be taken up later.
+        browser = ThreadBrowser(lambda: self.book, name, changed=self._keeping.soon)
+        if self._thread_browser is not None:
+            self._thread_browser.close()
+        self._thread_browser = browser
         return browser
 
     async def _opened(self) -> tuple[Sandbox, list[FileInfo]]:
@@ -162,6 +188,8 @@ class NotebookSession:
         """
         cell = self._cells.next()
         options = parse_cell_options(line)
+        if nested or not self._keeping.has_person() or not replaces_outputs(self._shell):
+            options = replace(options, background=False)  # it runs in the foreground, and is shown like that
         prompt = checked_prompt(body)
         limits_of(options)
         schema = schema_of(options, self.namespace)
@@ -169,18 +197,37 @@ class NotebookSession:
         stop = Stopper()
         with interrupt_stops(stop, asyncio.get_running_loop()):
             await stop.during(self.load(awaiting=True))
-            thread = self.book.get(options.thread) if options.thread else self.book.active
-            await stop.during(self._background.free(thread))
             run = CellRun(self, options, prompt, agent, schema, cell)
-            if options.background and not nested and self._memory.has_person():
-                await stop.during(self._background.start(thread, run, options.out, self.namespace))
-                return None
+            with self._keeping.working():
+                return await self._in_turn(run, options, stop)
+
+    async def _in_turn(self, run: CellRun, options: CellOptions, stop: Stopper) -> RunResult[Any] | None:
+        """Wait for the run in the background that has the thread, then run, perhaps in the background too."""
+        thread = self.book.get(options.thread) if options.thread else self.book.active
+        await stop.during(self._background.free(thread))
+        if not options.background:
             return await run.go(stop)
+
+        async def go(started: Callable[[AgentRun[Any]], object]) -> RunResult[Any]:
+            with self._keeping.working():
+                return await run.go(Stopper(), started)
+
+        await stop.during(self._background.start(thread, go, options.out, self.namespace))
+        return None
 
     async def close(self) -> None:
         """Stop what runs in the background and give the sandboxes back."""
         await self._background.close()
         await self.shelf.close()
+
+    def close_soon(self) -> None:
+        """Close at once, or when the caller lets go of the event loop if runs in the background need it."""
+        if running_loop() is None or not self._background.going_on:
+            run_blocking(self.close)
+            return
+        task = asyncio.ensure_future(self.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def keep(self, thread: NotebookThread, view: GuardedView, place: str, files: str | None) -> None:
         """Let the notebook keep its threads and files, and the view the record of the last turn.
@@ -191,9 +238,8 @@ class NotebookSession:
             place: Name of the sandbox in which it ran.
             files: State of the files there; None when that was not kept.
         """
-        if place == MAIN:
-            self._main_files = files
-        view.record(await self._memory.keep(self.book, self.files, self._main_files, thread))
+        self.shelf.note_files(place, files)
+        view.record(await self._keeping.turn(thread))
 
     @property
     def ran(self) -> list[ExportedCell]:
@@ -219,8 +265,8 @@ class NotebookSession:
             "thread": thread.name,
             "turn": len(thread.turns) + 1,
         }
-        if not self.in_kernel:
-            return GuardedView(TextCellView(**titles))
+        if not self.in_kernel or not replaces_outputs(self._shell):
+            return GuardedView(TextCellView(**titles), self._feed_browser)
         kind = QuietCellView if options.quiet else LiveCellView
         return GuardedView(kind(self._shell, stop, **titles), self._feed_browser)
 
@@ -237,13 +283,3 @@ class NotebookSession:
     def _feed_browser(self, event: Mapping[str, Any]) -> None:
         if self._browser is not None:
             self._browser.feed(event)
-
-
-def _joined(kept: ThreadBook, own: ThreadBook) -> ThreadBook:
-    """Return the kept threads with those that were named before they could be taken up."""
-    for thread in own:
-        if thread.name not in kept.names:
-            kept.new(thread.name)
-    if own.active.name != ThreadBook().active.name:
-        kept.switch(own.active.name)
-    return kept

@@ -16,8 +16,9 @@ from runcell_nb.core.jsontext import plain, scrub, scrubbed
 
 from .file_history import FileHistory
 from .kept_log import UnpackingRoom
-from .notebook_thread import NotebookThread, check_thread_name, notebook_thread_from_dict
-from .state_merge import VERSION
+from .kept_sandboxes import KeptShelf, shelf_from_metadata
+from .notebook_thread import MAX_REVISION, NotebookThread, check_thread_name, notebook_thread_from_dict
+from .state_merge import VERSION, deleted_of
 from .turns import MAIN, ThreadBook
 
 MAX_THREADS = 200
@@ -29,8 +30,24 @@ MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 MAX_OTHER_BYTES = 8 * 1024 * 1024
 """What the entries of other writers may take together."""
 
-OWN_KEYS = frozenset(("version", "revision", "activeThread", "threads", "files", "sandbox", "notes"))
-"""Entries that this package writes; others are kept as they are."""
+MAX_DELETED = 100
+"""Threads that were deleted, of which a notebook keeps that: those with the highest revisions."""
+
+OWN_KEYS = frozenset(
+    (
+        "version",
+        "revision",
+        "activeThread",
+        "threads",
+        "deleted",
+        "files",
+        "activeSandbox",
+        "sandboxes",
+        "sandbox",
+        "notes",
+    )
+)
+"""Entries that this package writes, or has written; others are kept as they are."""
 
 _MAX_PROBLEMS = 20
 _MAX_SENTENCE = 400
@@ -43,14 +60,14 @@ class LoadedState:
     Attributes:
         book: Its threads; an empty `main` when there are none.
         files: States of files.
-        sandbox_files: Id of the state in `files` that the sandbox had last; None when it was not kept.
+        shelf: Its sandboxes; the states of their files are in `files`.
         problems: What was left out, and why, one sentence each: when the notebook was written, or now.
             They quote a stranger's file.
     """
 
     book: ThreadBook
     files: FileHistory
-    sandbox_files: str | None = None
+    shelf: KeptShelf = field(default_factory=KeptShelf)
     problems: list[str] = field(default_factory=list)
 
 
@@ -66,12 +83,15 @@ def state_from_metadata(value: Any) -> LoadedState:
     files = _files(entries.get("files", {"states": {}, "blobs": {}}), problems)
     other_entries(entries, problems.add)
     problems.take_notes(entries)
-    return LoadedState(
-        _book(threads, entries.get("activeThread"), problems),
-        files,
-        _sandbox_files(entries.get("sandbox"), files, problems),
-        problems.sentences,
-    )
+    shelf = shelf_from_metadata(entries, files, problems.add)
+    book = _book(threads, entries.get("activeThread"), newest_deleted(deleted_of(entries)), problems)
+    return LoadedState(book, files, shelf, problems.sentences)
+
+
+def newest_deleted(deleted: Mapping[str, int]) -> dict[str, int]:
+    """Return what a notebook keeps of the threads that were deleted: revisions by name, bounded."""
+    newest = sorted(deleted, key=lambda name: (-deleted[name], name))[:MAX_DELETED]
+    return {name: deleted[name] for name in newest}
 
 
 def is_newer(value: Any) -> bool:
@@ -174,6 +194,11 @@ class _ThreadReader:
         if not isinstance(state, dict):
             raise InvalidOptionError("it is no mapping.")
         bare = {key: item for key, item in state.items() if key != "continuation"} | {"name": name}
+        revision = bare.get("revision")
+        if type(revision) is int and revision > MAX_REVISION:
+            self._problems.add(
+                f"The revision of thread {name!r} is higher than a notebook comes to; it counts as 0."
+            )
         continuation = state.get("continuation")
         if continuation is None or self._is_readable(continuation):
             thread = notebook_thread_from_dict({**bare, "continuation": continuation})
@@ -195,14 +220,16 @@ def _is_ours(continuation: Any) -> bool:
     return isinstance(continuation, dict) and continuation.get("engine") == ENGINE
 
 
-def _book(threads: list[NotebookThread], active: Any, problems: _Problems) -> ThreadBook:
+def _book(
+    threads: list[NotebookThread], active: Any, deleted: dict[str, int], problems: _Problems
+) -> ThreadBook:
     names = [thread.name for thread in threads]
     if active in names:
-        return ThreadBook(threads, active)
+        return ThreadBook(threads, active, deleted)
     if threads and active is not None:
         name = f" {active[:60]!r}" if isinstance(active, str) else ""
         problems.add(f"The active thread{name} is not there.")
-    return ThreadBook(threads, MAIN if MAIN in names else None)
+    return ThreadBook(threads, MAIN if MAIN in names else None, deleted)
 
 
 def _files(value: Any, problems: _Problems) -> FileHistory:
@@ -226,13 +253,3 @@ def _sound(part: str, items: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         except Exception:  # as above
             continue
         yield key, item
-
-
-def _sandbox_files(value: Any, files: FileHistory, problems: _Problems) -> str | None:
-    state = value.get("files") if isinstance(value, dict) else None
-    if not isinstance(state, str):
-        return None
-    if state in files:
-        return state
-    problems.add("The files of the sandbox were not kept in this notebook.")
-    return None

@@ -97,8 +97,9 @@ class _Page:
         sentence = error_sentence(self._transcript)
         if not sentence:
             return ""
-        colour = _WAIT if self._transcript.state == "stopped" else _WRONG
-        return f'<p style="{colour}; white-space:pre-wrap">{escape(sentence)}</p>'
+        edge = "#c07a12" if self._transcript.state == "stopped" else "#d9534f"
+        style = f"margin:6px 0; padding-left:9px; border-left:3px solid {edge}; white-space:pre-wrap"
+        return f'<p style="{style}">{escape(sentence)}</p>'
 
     def _answer(self) -> str:
         text = "\n\n".join(block.text() for block in self._transcript.answer())

@@ -33,6 +33,7 @@ class ThreadBrowser(anywidget.AnyWidget):
         threads: The `ThreadBook` of a notebook, a function that returns the one of now, or threads,
             which are only shown.
         chosen: Name of the thread of a book that is shown first; the active one by default.
+        changed: Is called when somebody has changed the threads of a book here.
 
     Raises:
         InvalidOptionError: `threads` is neither, or the book has no thread `chosen`.
@@ -44,7 +45,8 @@ class ThreadBrowser(anywidget.AnyWidget):
         "markdown_inline.js",
         "markdown.js",
         "ask_bar.js",
-        "file_place.js",
+        "own_keys.js",
+        "placed_store.js",
         "thread_turns.js",
         "thread_browser.js",
     )
@@ -53,8 +55,13 @@ class ThreadBrowser(anywidget.AnyWidget):
     place = traitlets.Unicode().tag(sync=True)
 
     def __init__(
-        self, threads: ThreadBook | Callable[[], ThreadBook] | Iterable[Thread], chosen: str | None = None
+        self,
+        threads: ThreadBook | Callable[[], ThreadBook] | Iterable[Thread],
+        chosen: str | None = None,
+        *,
+        changed: Callable[[], object] = lambda: None,
     ) -> None:
+        self._changed = changed
         self._book = _book_of(threads)
         self._threads = [] if self._book is not None else _checked(threads)
         if self._book is not None and chosen is not None:
@@ -156,6 +163,7 @@ class ThreadBrowser(anywidget.AnyWidget):
                 said, self._chosen = done
                 self._tell_news()
                 self.send({"type": "said", "text": said})
+                self._changed()
 
 
 def _book_of(threads: object) -> Callable[[], ThreadBook] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .command_words import chosen, one_name, up_to
+from .command_words import one_name, run_group, up_to
 from .notebook_thread import NotebookThread
 from .session import NotebookSession
 from .shown_text import count_text, one_line, visible
@@ -24,8 +24,7 @@ def thread_command(session: NotebookSession, words: list[str]) -> Any:
     Raises:
         InvalidOptionError: An unknown command, a name that is not there or taken; nothing has changed.
     """
-    name, *rest = words or ["list"]
-    return chosen("thread", name, _COMMANDS)(session, rest)
+    return run_group("thread", session, words, _COMMANDS)
 
 
 def _list(session: NotebookSession, words: list[str]) -> str:
@@ -43,8 +42,10 @@ def _origin(thread: str | None) -> str:
 
 
 def _new(session: NotebookSession, words: list[str]) -> str:
-    thread = session.book.new(one_name("thread new", words))
+    thread = session.book.new(one_name("thread new", words), made_by=session.cell_id)
     session.book.switch(thread.name)
+    if thread.thread.message_count:  # Run All: its own cells tell it again
+        return f"thread {thread.name!r} was made by this cell before; cells go on with it from now on."
     return f"thread {thread.name!r} is new and empty; cells go on with it from now on."
 
 
@@ -56,8 +57,10 @@ def _switch(session: NotebookSession, words: list[str]) -> str:
 def _fork(session: NotebookSession, words: list[str]) -> str:
     up_to("thread fork", words, 1)
     origin = session.book.active.name
-    fork = session.book.fork(words[0] if words else None)
+    fork = session.book.fork(words[0] if words else None, made_by=session.cell_id)
     session.book.switch(fork.name)
+    if fork.name == origin:
+        return f"thread {fork.name!r} was made by this cell before; cells go on with it."
     return f"thread {fork.name!r} is a copy of {origin!r}; cells go on with it from now on."
 
 
@@ -78,9 +81,7 @@ def _show(session: NotebookSession, words: list[str]) -> Any:
     up_to("thread show", words, 1)
     thread = session.book.get(words[0]) if words else session.book.active
     if session.in_kernel:
-        from .thread_browser import ThreadBrowser
-
-        return ThreadBrowser(lambda: session.book, thread.name)  # loading the notebook can replace the book
+        return session.browse_threads(thread.name)
     return "\n".join(_told(thread)) or f"thread {thread.name!r} is empty."
 
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from runcell_nb.core.journal import journal_of
+from runcell_nb.models.redaction import texts_in, with_texts
 
 from .kept_log import STAGES, log_texts, log_with, shortened, unpacked_bytes
 from .notebook_thread import NotebookThread
-from .redaction import texts_in, with_texts
 
 LONG_MESSAGE = 2000
 """Characters from which a message is cut when nothing else is left to leave out."""
@@ -39,7 +39,7 @@ class ThreadDraft:
         self._foreign = None if whole.log is not None else whole.to_dict().get("continuation")
         bare = whole.rewound(whole.message_count, None)
         self.state: dict[str, Any] = NotebookThread(
-            thread.name, bare, thread.turns, thread.revision, thread.rewound_from
+            thread.name, bare, thread.turns, thread.revision, thread.rewound_from, thread.made_by
         ).to_dict()
         self._notes: list[str] = []
         self._packed: dict[str, Any] | None = None

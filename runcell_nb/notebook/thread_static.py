@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+from runcell_nb.models.redaction import redacted_texts, texts_in, with_texts
+
 from .markdown import markdown_html
-from .redaction import redacted_texts, texts_in, with_texts
 from .shown_text import count_text
 
 MAX_STATIC_CHARS = 100_000
@@ -48,8 +49,8 @@ def static_threads(shown: Mapping[str, Any], place: str) -> dict[str, str]:
         html += [f"<div><b>{escape(chosen['name'])}</b></div>", *map(_turn_html, turns)]
     plain += notes
     html += [f'<div style="{_FAINT}">{escape(text)}</div>' for text in notes]
-    # The mark that file_place.js looks for.
-    frame = f'<div data-runcell-files="{escape(place)}"><div style="{_FRAME}">{"".join(html)}</div></div>'
+    # The mark that placed_store.js looks for.
+    frame = f'<div data-runcell-place="{escape(place)}"><div style="{_FRAME}">{"".join(html)}</div></div>'
     return {"text/html": frame, "text/plain": "\n".join(plain)}
 
 
@@ -94,5 +95,10 @@ def _turn_html(turn: Mapping[str, Any]) -> str:
     data = f'<pre style="{_PRE}">{escape(turn["data"])}</pre>' if turn["data"] is not None else ""
     return (
         f'<div style="{_TURN}"><div style="{_FAINT}">{escape(_head(turn))}</div>'
-        f'<div style="{_PROMPT}">{escape(turn["prompt"])}</div>{markdown_html(turn["answer"])}{data}</div>'
+        f"{_prompt_html(turn['prompt'])}{markdown_html(turn['answer'])}{data}</div>"
     )
+
+
+def _prompt_html(prompt: str) -> str:
+    """A quotation with its lines, also where a site has taken the styles away."""
+    return f'<blockquote style="{_PROMPT}">{escape(prompt).replace(chr(10), "<br>")}</blockquote>'

@@ -12,11 +12,11 @@ from typing import Any
 from runcell_nb.core.journal import journal_from, journal_of
 from runcell_nb.core.jsontext import scrubbed
 from runcell_nb.core.messages import Message
+from runcell_nb.models.redaction import redacted_texts, texts_in, with_texts
 
 from .kept_log import STAGES, UnpackingRoom, log_texts, log_with, shortened
 from .notebook_thread import NotebookThread, notebook_thread_from_dict
-from .redaction import redacted_texts, texts_in, with_texts
-from .state_merge import VERSION, revisions_of
+from .state_merge import VERSION, deleted_of
 from .state_reading import MAX_THREADS, MAX_UNPACKED_BYTES
 from .thread_draft import cut_message
 
@@ -28,6 +28,8 @@ MAX_RECORD_BYTES = 256 * 1024
 
 MAX_MESSAGE = 16_000
 """Characters of each of the two messages of a turn."""
+
+_HEAD = ("version", "name", "id", "revision", "madeBy")
 
 MAX_JOURNAL_BYTES = 48 * 1024
 """Of the turn's part of the log, compressed; a larger one is shortened, or left out."""
@@ -41,12 +43,12 @@ def turn_record(thread: NotebookThread) -> dict[str, Any]:
     """
     whole, turn = thread.thread, thread.turns[-1]
     latest = NotebookThread(
-        thread.name, whole.rewound(whole.message_count, None), [turn], thread.revision
+        thread.name, whole.rewound(whole.message_count, None), [turn], thread.revision, None, thread.made_by
     ).to_dict()
     start = turn.log_before or 0
     log = (whole.log or ())[start:]
     added = latest["messages"][turn.messages_before : turn.messages_before + 2]
-    head = {key: latest[key] for key in ("version", "name", "id", "revision")}
+    head = {key: latest[key] for key in _HEAD if key in latest}
     record = {**head, "index": len(thread.turns) - 1, "turn": latest["turns"][0], "messages": added}
     changed = redacted_texts([*texts_in(record), *log_texts(log)])
     record = with_texts(record, changed)
@@ -63,19 +65,18 @@ def threads_from_outputs(cells: Iterable[Any], metadata: Any = None) -> dict[str
 
     Args:
         cells: Of the notebook, as JSON; anything may stand there.
-        metadata: The value of `metadata.runcell` of the same notebook. A thread that is not in it, though it
-            is not newer than those that are, was renamed or deleted there, and is left out.
+        metadata: The value of `metadata.runcell` of the same notebook: it knows which threads were renamed or
+            deleted, and these are left out.
 
     Returns:
         A state without a revision, in the form of `metadata.runcell`; `{}` when there are no records. A
         thread of which turns are missing says so in its `notes`.
     """
     threads: dict[str, _Told] = {}
-    held = revisions_of(metadata)
-    newest = max(held.values(), default=-1)
+    deleted = deleted_of(metadata)
     for records in _by_id(cells).values():
         for told in _told_threads(records):
-            if told.name not in held and told.records[-1].revision <= newest:
+            if told.records[-1].revision <= deleted.get(told.name, -1):
                 continue
             known = threads.get(told.name)
             if known is None or told.spoken > known.spoken:
@@ -103,6 +104,7 @@ class _Record:
     messages: list[dict[str, Any]]
     log_start: int | None
     continuation: Any
+    made_by: str | None
 
     def log(self, room: UnpackingRoom) -> tuple[Message, ...] | None:
         """Return the turn's part of the log; None when there is none that could be."""
@@ -140,7 +142,11 @@ class _Told:
         missing = last.index + 1 - len(self.records)
         had = f"Thread {self.name!r} had {last.index + 1:,} turns"
         notes = [f"{had}; {missing:,} could not be found in the notebook."]
-        more = {"continuation": journal_of(log) if log else None, "notes": notes if missing > 0 else None}
+        more = {
+            "continuation": journal_of(log) if log else None,
+            "notes": notes if missing > 0 else None,
+            "madeBy": last.made_by,
+        }
         return state | {key: value for key, value in more.items() if value}
 
     def _log(self, room: UnpackingRoom) -> tuple[tuple[Message, ...] | None, list[int | None]]:
@@ -216,7 +222,7 @@ def _record_of(content: Any) -> _Record | None:
     try:
         index, start = content["index"], content.get("logStart")
         turn = content["turn"] | {"messagesBefore": 0, "logBefore": None}
-        head = {key: content[key] for key in ("version", "name", "id", "revision")}
+        head = {key: content[key] for key in _HEAD if key in content}
         messages = content["messages"]
         state = notebook_thread_from_dict({**head, "messages": messages, "turns": [turn]}).to_dict()
     except Exception:  # a stranger's file may hold anything
@@ -233,6 +239,7 @@ def _record_of(content: Any) -> _Record | None:
         state["messages"],
         start,
         content.get("continuation"),
+        state.get("madeBy"),
     )
 
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Unpack
 
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.thread import Thread
 
-from .cost import CostTally
+from .cost import total_cost
 from .notebook_thread import (
     MAX_NAME,
     NotebookThread,
@@ -43,7 +43,6 @@ __all__ = [
     "Turn",
     "check_thread_name",
     "notebook_thread_from_dict",
-    "total_cost",
 ]
 
 MAIN = "main"
@@ -53,7 +52,6 @@ MAX_FORKS = 10
 """Forks kept for running cells again; those that somebody made, named or uses are not counted."""
 
 _FORK_NUMBER = re.compile(r" fork [0-9]+$")
-_DOLLARS = re.compile(r"(~?)<?\$([0-9]{1,9}(?:\.[0-9]{1,9})?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +98,20 @@ class ThreadBook:
     Args:
         threads: With different names; none makes an empty `main`.
         active: Name of the active one; the first by default.
+        deleted: Revisions of threads that were removed, by name: as in the property.
 
     Raises:
         InvalidOptionError: Two threads of one name, or no thread is called `active`.
     """
 
-    def __init__(self, threads: Iterable[NotebookThread] = (), active: str | None = None) -> None:
+    def __init__(
+        self,
+        threads: Iterable[NotebookThread] = (),
+        active: str | None = None,
+        deleted: Mapping[str, int] | None = None,
+    ) -> None:
         self._threads: dict[str, NotebookThread] = {}
-        self._gone = 0  # the highest revision of a thread that was removed
+        self._deleted = dict(deleted or {})
         for thread in threads:
             self._check_free(thread.name)
             self._put(thread)
@@ -128,6 +132,11 @@ class ThreadBook:
         """The names of all threads."""
         return list(self._threads)
 
+    @property
+    def deleted(self) -> dict[str, int]:
+        """The revision that each thread had when it was removed or renamed: no copy up to it comes back."""
+        return dict(self._deleted)
+
     def get(self, name: str) -> NotebookThread:
         """Return the thread of a name.
 
@@ -136,18 +145,26 @@ class ThreadBook:
         """
         if name not in self._threads:
             close = difflib.get_close_matches(str(name), self._threads, n=3)
-            hint = f"did you mean {_listed(close)}?" if close else f"there are {_listed(self._threads)}."
+            hint = f"did you mean {_listed(close)}?" if close else f"it has {_listed(self._threads)}."
             raise InvalidOptionError(f"This notebook has no thread {name!r}; {hint}")
         return self._threads[name]
 
-    def new(self, name: str) -> NotebookThread:
+    def new(self, name: str, made_by: str | None = None) -> NotebookThread:
         """Make an empty thread, without switching to it.
+
+        Args:
+            name: Of the thread.
+            made_by: Id of the cell whose command this is. When the same cell has made a thread of that name
+                before, it is returned as it is: its cells run again too.
 
         Raises:
             InvalidOptionError: The name is taken, or cannot be one.
         """
+        held = self._made_before(name, made_by)
+        if held is not None:
+            return held
         self._check_free(check_thread_name(name))
-        return self._put(NotebookThread(name, revision=self._newest()))
+        return self._put(NotebookThread(name, revision=self._newest(), made_by=made_by))
 
     def switch(self, name: str) -> NotebookThread:
         """Make a thread the active one.
@@ -163,7 +180,11 @@ class ThreadBook:
         return thread
 
     def fork(
-        self, name: str | None = None, at: int | None = None, source: str | None = None
+        self,
+        name: str | None = None,
+        at: int | None = None,
+        source: str | None = None,
+        made_by: str | None = None,
     ) -> NotebookThread:
         """Make a copy of a thread, without switching to it.
 
@@ -171,19 +192,28 @@ class ThreadBook:
             name: Of the copy; None for a free one ('main fork 1').
             at: How many turns it keeps; None for all.
             source: Name of the thread to copy; None for the active one.
+            made_by: Id of the cell whose command this is. When the same cell has made a thread of that name
+                before (or, without a name, a fork), the copy takes its place; what only that one had stays
+                as a fork, until it is told again.
 
         Raises:
-            InvalidOptionError: The name is taken or cannot be one, or there is no such thread or turn.
+            InvalidOptionError: The name is taken or cannot be one, there is no such thread or turn, or a
+                run has the thread whose place the copy would take.
         """
         origin = self.active if source is None else self.get(source)
-        if name is not None:
+        held = self._forked_before(made_by) if name is None else self._made_before(name, made_by)
+        if held is origin:
+            return held
+        if name is not None and held is None:
             self._check_free(check_thread_name(name))
         if at is not None:
             check_turn(origin, at, len(origin.turns))
-        copy = origin.fork(name or self._fork_name(origin.name))
+        copy = origin.fork(name or (self._fork_name(origin.name) if held is None else held.name))
         if at is not None and at < len(origin.turns):
             copy.rewind(at)
-        copy.revision = self._newest()
+        if held is not None:
+            self._replace(held, copy)
+        copy.revision, copy.made_by = self._newest(), made_by
         return self._put(copy)
 
     def rename(self, old: str, new: str) -> NotebookThread:
@@ -194,6 +224,7 @@ class ThreadBook:
         """
         thread = self.get(old)
         self._check_free(check_thread_name(new))
+        self._note_deleted(thread)
         self._threads = {new if name == old else name: held for name, held in self._threads.items()}
         thread.name, thread.rewound_from, thread.revision = new, None, self._newest()
         for fork in self._forks(old):
@@ -316,33 +347,38 @@ class ThreadBook:
         return thread
 
     def _remove(self, thread: NotebookThread) -> None:
-        self._gone = max(self._gone, thread.revision)
+        self._note_deleted(thread)
         del self._threads[thread.name]
+
+    def _note_deleted(self, thread: NotebookThread) -> None:
+        known = self._deleted.get(thread.name, 0)
+        self._deleted[thread.name] = max(known, thread.revision)
 
     def _newest(self) -> int:
         """Return a revision above all so far, so that no older copy of a name's former thread wins."""
-        return 1 + max([self._gone, *(thread.revision for thread in self._threads.values())])
+        return 1 + max([0, *self._deleted.values(), *(thread.revision for thread in self._threads.values())])
+
+    def _made_before(self, name: str, made_by: str | None) -> NotebookThread | None:
+        """Return the thread of a name if a command of this cell has made it."""
+        held = self._threads.get(name)
+        return held if held is not None and made_by is not None and held.made_by == made_by else None
+
+    def _forked_before(self, made_by: str | None) -> NotebookThread | None:
+        """Return the fork that a command of this cell has made without a name for it."""
+        named = (thread for name, thread in self._threads.items() if _FORK_NUMBER.search(name))
+        return next((one for one in named if made_by is not None and one.made_by == made_by), None)
+
+    def _replace(self, held: NotebookThread, copy: NotebookThread) -> None:
+        """Take a thread out of a copy's way; what the copy does not tell stays as a fork."""
+        held.thread.acquire()  # a run in it would add its turn to what is gone
+        held.thread.release()
+        if held.thread.message_count and not _tells_again(copy, held):
+            held.made_by = None
+            self._keep(held)
 
     def _check_free(self, name: str) -> None:
         if name in self._threads:
             raise InvalidOptionError(f"This notebook has a thread {name!r} already; take another name.")
-
-
-def total_cost(costs: Iterable[str]) -> str:
-    """Return the sum of costs as shown to a person, as honest as its least certain part.
-
-    Args:
-        costs: As from `CostTally.text`.
-    """
-    tally = CostTally()
-    for cost in costs:
-        amount = _DOLLARS.search(cost)
-        tally.paid += float(amount[2]) if amount else 0.0
-        tally.unpriced |= "unpriced" in cost
-        tally.sources |= {source for source in ("local", "replayed") if source in cost}
-        if amount and amount[1]:
-            tally.sources.add("estimated")
-    return tally.text()
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -353,7 +389,7 @@ def _listed(names: Iterable[str]) -> str:
 def _tells_again(thread: NotebookThread, fork: NotebookThread) -> bool:
     """Tell whether a thread has asked for everything that a fork of it holds, in the same order."""
     turns = fork.turns
-    if not turns or thread.turns[0].messages_before != turns[0].messages_before:
+    if not turns or not thread.turns or thread.turns[0].messages_before != turns[0].messages_before:
         return False
     if fork.thread.message_count != turns[0].messages_before + 2 * len(turns):
         return False  # something was said there that is no cell's turn

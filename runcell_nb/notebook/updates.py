@@ -18,12 +18,17 @@ class UpdateFeed:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
         self._pieces_sent: dict[int, int] = {}
+        self._files_sent: dict[str, Any] = {}
         self.seq = 0
 
     def changes(self) -> dict[str, Any]:
         """Return what is new since the last call, under the next number."""
         self.seq += 1
-        return self._message("changes", [self._patch(index) for index in self._transcript.take_touched()])
+        blocks = [self._patch(index) for index in self._transcript.take_touched()]
+        files = files_of(self._transcript)
+        news = {} if files == self._files_sent else {"files": files}
+        self._files_sent = files
+        return self._message("changes", blocks) | news
 
     def everything(self) -> dict[str, Any]:
         """Return the whole display under the number of the last update, for whoever missed some.
@@ -31,8 +36,8 @@ class UpdateFeed:
         What has changed since the last update is part of it, so that is sent first: `changes`
         must have been called without an event in between.
         """
-        blocks = self._transcript.blocks
-        return self._message("whole", [self._whole(index) for index in range(len(blocks))])
+        blocks = [self._whole(index) for index in range(len(self._transcript.blocks))]
+        return self._message("whole", blocks) | {"files": files_of(self._transcript)}
 
     def _message(self, kind: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
         return {
@@ -40,7 +45,6 @@ class UpdateFeed:
             "seq": self.seq,
             "header": header_of(self._transcript),
             "blocks": blocks,
-            "files": files_of(self._transcript),
         }
 
     def _patch(self, index: int) -> dict[str, Any]:

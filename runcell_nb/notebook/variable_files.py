@@ -43,7 +43,7 @@ def file_of_value(name: str, value: Any, *, parquet: bool = False) -> VariableFi
         return _parquet(name, value) if parquet else _usual(name, value)
     except _NoFileFormError as error:
         raise InvalidOptionError(f"--in {name!r}: {error}.") from error.__cause__
-    except Exception as error:
+    except BaseException as error:  # SystemExit, say: on the event loop it would end the kernel
         why = f"{type(error).__name__}: {one_line(message_of(error)).rstrip('.')}"
         message = f"--in {name!r}: the {type(value).__name__} cannot be made a file ({why})."
         raise InvalidOptionError(message, cause=error) from error

@@ -18,6 +18,7 @@ from runcell_nb.core.messages import (
 )
 from runcell_nb.core.sandbox import Sandbox
 from runcell_nb.core.sandbox_options import create_sandbox
+from runcell_nb.notebook.kept_sandboxes import KeptSandbox, KeptShelf
 from runcell_nb.notebook.turns import NotebookThread, ThreadBook
 
 NO_FILES: dict[str, Any] = {"states": {}, "blobs": {}}
@@ -46,6 +47,7 @@ def say(
     answer: str = "Hi",
     *,
     files: tuple[str | None, str | None] = (None, None),
+    sandbox: str = "main",
     **more: Any,
 ) -> None:
     """Run a cell in a thread, as the session does."""
@@ -54,6 +56,7 @@ def say(
     log = [*(thread.thread.log or ()), *exchange(thread.thread.message_count, prompt, answer, **more)]
     thread.thread.record(prompt, answer, log)
     turn = {"cell": cell, "prompt": prompt, "model": "local/demo", "tokens": 12, "cost": "local"}
+    turn["sandbox"] = sandbox
     book.add_turn(thread, before, files_before=files[0], files_after=files[1], **turn)
 
 
@@ -72,6 +75,11 @@ def noise(size: int, seed: int = 0) -> str:
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def main_with(files: str | None) -> KeptShelf:
+    """The sandboxes of a notebook that has the main one alone."""
+    return KeptShelf({"main": KeptSandbox(files=files)})
 
 
 async def sandbox_with(**files: bytes) -> Sandbox:

@@ -66,7 +66,9 @@ def test_inputs_may_be_joined_by_commas_which_an_expression_keeps(typed, inputs)
     assert parse_cell_options(f"--in {typed}").inputs == inputs
 
 
+FREE = "the name of a variable that Python and IPython do not use themselves"
 LEVELS = "off, minimal, low, medium, high, xhigh"
+OUT = "--out takes the name of a variable that Python and IPython do not use themselves"
 
 
 @pytest.mark.parametrize(
@@ -91,8 +93,8 @@ LEVELS = "off, minimal, low, medium, high, xhigh"
         ("-m a --model b", "--model is given twice; keep one."),
         ("--quiet --quiet", "--quiet is given twice; keep one."),
         ("--fresh=yes", "--fresh takes no value, got 'yes'."),
-        ("--out 1x", "--out takes the name of a variable, got '1x'."),
-        ("--out class", "--out takes the name of a variable, got 'class'."),
+        ("--out 1x", f"--out takes {FREE}, got '1x'."),
+        ("--out class", f"--out takes {FREE}, got 'class'."),
         ("--schema a.b", "--schema takes the name of a type of the notebook, got 'a.b'."),
         ("--thinking hihg", f"--thinking takes one of {LEVELS}, got 'hihg' (did you mean high?)."),
         ("--thinking lots", f"--thinking takes one of {LEVELS}, got 'lots'."),

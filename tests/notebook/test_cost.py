@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from runcell_nb.core.usage import RequestUsage
-from runcell_nb.notebook.cost import CostTally
+from runcell_nb.notebook.cost import CostTally, total_cost
 
 TOKENS = {"input_tokens": 10, "output_tokens": 5}
 
@@ -59,3 +59,21 @@ def test_a_partly_priced_run_says_so() -> None:
 def test_free_requests_do_not_make_a_paid_run_unpriced(source: str) -> None:
     free = RequestUsage(**TOKENS, source=source)  # type: ignore[arg-type]
     assert tally_of(free, RequestUsage(**TOKENS, cost_usd=0.5, priced=True)).text() == "$0.5000"
+
+
+@pytest.mark.parametrize(
+    ("costs", "total"),
+    [
+        ([], "$0"),
+        (["$0.0123", "$0.0077"], "$0.0200"),
+        (["$0.0123", "~$0.0050"], "~$0.02"),
+        (["$0.0100", "unpriced"], "$0.0100 + unpriced"),
+        (["$0.0100 + unpriced", "local"], "$0.0100 + unpriced"),
+        (["unpriced", "local"], "unpriced"),
+        (["local", "$0 (replayed)"], "local"),
+        (["$0 (replayed)"], "$0 (replayed)"),
+        (["<b>$1.2.3", "$" + "9" * 400], None),
+    ],
+)
+def test_costs_are_added_as_they_are_shown(costs: list[str], total: str | None) -> None:
+    assert total_cost(costs) == total if total else total_cost(costs).startswith("$")

@@ -366,7 +366,7 @@ async def test_a_notebook_keeps_the_listing_and_no_widget(browse: Any) -> None:
     browser = await browse({"a.txt": b"1"})
     data, _ = browser._repr_mimebundle_()
     assert set(data) == {"text/html", "text/plain"}
-    assert f'data-runcell-files="{browser.place}"' in data["text/html"]
+    assert f'data-runcell-place="{browser.place}"' in data["text/html"]
 
 
 async def test_pages_that_a_script_cannot_reach_get_the_widget(

@@ -246,7 +246,8 @@ async def test_a_file_that_is_too_big_is_told_and_left_alone(sandbox):
     assert await history.restore(sandbox, state) is None
     await sandbox.write_file("big", b"y" * (MIB + 2))
     problem = await history.restore(sandbox, state)
-    assert problem == "Not brought back, because the content was too big to be kept: 'big'."
+    why = "the content was not kept (too big, or a key is in it)"
+    assert problem == f"Not brought back, because {why}: 'big'."
     assert (await sandbox.read_file("big"))[:1] == b"y"
     await sandbox.remove("big")
     assert "'big'" in await history.restore(sandbox, state)
@@ -462,7 +463,7 @@ async def test_contents_without_a_state_are_dropped_and_missing_ones_told():
     again = FileHistory.from_dict(state)
     assert again.to_dict(MIB, ids)["blobs"].keys() == {digest_of(b"2" * 9000)}
     session, sandbox = in_memory()
-    assert "too big to be kept: 'a'" in await again.restore(sandbox, ids[1])
+    assert "was not kept (too big, or a key is in it): 'a'." in await again.restore(sandbox, ids[1])
     assert session.files == {"b": b"2" * 9000}
 
 
@@ -563,3 +564,26 @@ def test_any_files_come_back_in_any_order(states, draw):
                 history = FileHistory.from_dict(json.loads(json.dumps(history.to_dict(MIB, ids))))
 
     asyncio.run(round_trip())
+
+
+async def test_states_of_another_history_come_in_as_older_ones(monkeypatch):
+    monkeypatch.setattr(file_history, "MAX_KEPT_BYTES", 2500)
+    own, other = FileHistory(), FileHistory()
+    session, sandbox = in_memory({"a": b"1" * 900})
+    shared = await own.capture(sandbox)
+    await other.capture(sandbox)
+    session.files = {"a": b"2" * 901}
+    mine = await own.capture(sandbox)
+    session.files = {"a": b"3" * 902}
+    theirs = await other.capture(sandbox)
+    own.take_in(other)
+    own.take_in(other)
+    assert mine in own
+    assert shared not in own or theirs not in own, "there is room for two"
+    assert own.contents(mine) == {"a": b"2" * 901}
+    assert own.kept_bytes <= 2500
+    monkeypatch.undo()
+    roomy = FileHistory()
+    roomy.take_in(own)
+    roomy.take_in(other)
+    assert roomy.contents(theirs) == {"a": b"3" * 902}

@@ -121,6 +121,45 @@ def test_what_is_written_is_written_once(sent: Updates) -> None:
     assert keeper.writer == "second page"
 
 
+def test_what_was_seen_may_be_replaced_and_goes_out_with_the_next_state(sent: Updates) -> None:
+    keeper = MetadataKeeper()
+    keeper.keep({"n": 1})
+    for held in ({"revision": 123}, {}, {"revision": -1}, {"revision": True}, {"revision": 1e300}, "hostile"):
+        keeper.saw(held)
+    assert len(sent) == 1
+    keeper.keep({"n": 1})  # the same, but in place of others
+    keeper.keep({"n": 1})
+    first, second = sent
+    assert first["seen"] == [first["state"]["revision"]]
+    assert second["seen"] == [*first["seen"], 123, 0, second["state"]["revision"]]
+    assert second["state"]["revision"] > first["state"]["revision"]
+
+
+def test_many_states_leave_a_short_list(sent: Updates) -> None:
+    keeper = MetadataKeeper()
+    for n in range(100):
+        keeper.keep({"n": n})
+    assert len(sent[-1]["seen"]) == 20
+    assert sent[-1]["seen"][-2:] == [update["state"]["revision"] for update in sent[-2:]]
+
+
+async def test_what_nobody_asked_for_is_handed_over_once() -> None:
+    held: list[Any] = []
+    keeper = MetadataKeeper(held.append)
+    for kind in ("held", "answer"):
+        keeper._handle_custom_msg({"type": kind, "state": {"revision": 7, "n": kind}}, [])
+    assert held == [{"revision": 7, "n": "held"}, {"revision": 7, "n": "answer"}]
+    keeper.saw({"revision": 7})
+    for content in ({"state": {"revision": 7}}, {"state": None}, {}):
+        keeper._handle_custom_msg({"type": "held", **content}, [])
+    assert len(held) == 2
+    asked = await question(keeper)
+    keeper._handle_custom_msg({"type": "answer", "state": {"revision": 8}}, [])
+    assert await asked == {"revision": 8}
+    keeper._handle_custom_msg({"type": "answer", "state": {"revision": 8}}, [])  # a second page
+    assert len(held) == 2
+
+
 async def question(keeper: MetadataKeeper) -> asyncio.Task[dict[str, Any] | None]:
     asked = asyncio.create_task(keeper.ask(PATIENCE))
     while not keeper.question:
@@ -204,5 +243,5 @@ async def test_headless_runs_store_the_last_state_once() -> None:
     stored = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
     states = [model["state"]["state"] for model in stored if "question" in model["state"]]
     assert [state["n"] for state in states] == [19]
-    assert len(json.dumps(notebook.metadata.widgets)) < 6_500
+    assert len(json.dumps(notebook.metadata.widgets)) < 7_000
     assert "runcell" not in notebook.metadata

@@ -163,7 +163,8 @@ def test_a_notebook_does_not_read_its_own_state_back_in_the_middle(tmp_path: Pat
     try:
         script(kernel, WRITE, "one")
         assert run_cell(kernel, cell(prompt="first"), "cell-a").ok  # not in the file yet
-        kept = json.loads(kernel.run(f"import json\nprint(json.dumps({session}._memory._kept))").text)
+        dump = f"import json\nprint(json.dumps({session}._keeping._memory._kept))"
+        kept = json.loads(kernel.run(dump).text)
         saved = new_notebook(cells=[new_code_cell("x"), new_code_cell("y")], metadata={"runcell": kept})
         saved.cells[0].id, saved.cells[1].id = "cell-a", "cell-b"
         nbformat.write(saved, path)

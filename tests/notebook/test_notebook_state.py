@@ -18,12 +18,13 @@ from runcell_nb.core.journal import journal_from
 from runcell_nb.core.message_log import valid_log
 from runcell_nb.core.messages import ReasoningBlock, ToolMessage, user_text
 from runcell_nb.models.redact import redact
+from runcell_nb.models.redaction import redacted_texts
 from runcell_nb.notebook.file_history import FileHistory
+from runcell_nb.notebook.kept_sandboxes import KeptSandbox, KeptShelf
 from runcell_nb.notebook.notebook_state import MAX_METADATA_BYTES, state_from_metadata, state_to_metadata
-from runcell_nb.notebook.redaction import redacted_texts
 from runcell_nb.notebook.turns import ThreadBook
 from tests.core.log_strategies import any_json, any_text, bounded, logs
-from tests.notebook.kept_samples import NO_FILES, noise, sandbox_with, say, told_book
+from tests.notebook.kept_samples import NO_FILES, main_with, noise, sandbox_with, say, told_book
 
 SCHEMA = json.loads((package_files("runcell_nb.notebook") / "metadata.schema.json").read_text("utf-8"))
 KEY = "sk-live-0123456789abcdefghij"
@@ -68,7 +69,7 @@ def test_an_empty_notebook_is_kept_and_comes_back() -> None:
     loaded = state_from_metadata(state)
     assert loaded.book.names == ["main"]
     assert loaded.problems == []
-    assert state["files"] == NO_FILES and state["sandbox"] == {"type": "virtual", "files": None}
+    assert state["files"] == NO_FILES and state["sandboxes"] == {"main": {"type": "virtual", "files": None}}
 
 
 async def test_threads_and_files_come_back_as_they_were() -> None:
@@ -86,13 +87,13 @@ async def test_threads_and_files_come_back_as_they_were() -> None:
     book.switch("aside")
     say(book, book.active, "d", "Elsewhere")
 
-    loaded = state_from_metadata(kept(book, files, after))
+    loaded = state_from_metadata(kept(book, files, main_with(after)))
 
     assert everything(loaded.book) == everything(book)
     assert logs_of(loaded.book) == logs_of(book)
     assert loaded.book.active.name == "aside"
     assert loaded.problems == []
-    assert loaded.sandbox_files == after
+    assert loaded.shelf == main_with(after)
     assert await loaded.files.restore(sandbox, before) is None
     assert await sandbox.read_file("a.txt") == b"one"
     assert await sandbox.read_file("b.bin") == bytes(range(256))
@@ -104,7 +105,7 @@ async def test_states_of_files_that_no_turn_names_are_not_kept() -> None:
     await files.capture(sandbox)
     await sandbox.write_file("a.txt", b"two")
     now = await files.capture(sandbox)
-    assert list(kept(told_book(1), files, now)["files"]["states"]) == [now]
+    assert list(kept(told_book(1), files, main_with(now))["files"]["states"]) == [now]
 
 
 @given(log=logs, prompt=any_text, data=any_json)
@@ -144,6 +145,58 @@ def test_the_same_input_gives_the_same_value() -> None:
     assert kept(book) == kept(book)
 
 
+async def test_every_sandbox_is_kept_with_its_files_and_without_values() -> None:
+    files = FileHistory()
+    box, main = await sandbox_with(a__txt=b"of box"), await sandbox_with(a__txt=b"of main")
+    shelf = KeptShelf(
+        {
+            "main": KeptSandbox(files=await files.capture(main)),
+            "box": KeptSandbox(files=await files.capture(box), variables=("TOKEN", "MODE")),
+            "empty": KeptSandbox(made_by="cell x"),
+        },
+        active="box",
+    )
+    state = kept(told_book(1), files, shelf)
+    loaded = state_from_metadata(state)
+    assert loaded.problems == []
+    assert loaded.shelf == shelf
+    assert state["sandboxes"]["box"]["variables"] == ["TOKEN", "MODE"]
+    assert set(state["files"]["states"]) == set(shelf.states)
+
+
+async def test_files_of_a_disk_and_of_sandboxes_that_are_gone_are_not_kept() -> None:
+    files, book = FileHistory(), ThreadBook()
+    sandbox = await sandbox_with()
+    for name in ("main", "disk", "gone"):
+        await sandbox.write_file("a.txt", name.encode())
+        now = await files.capture(sandbox)
+        say(book, book.active, name, files=(None, now), sandbox=name)
+    shelf = KeptShelf({"main": KeptSandbox(), "disk": KeptSandbox("host")}, active="disk")
+    state = kept(book, files, shelf)
+    assert list(state["files"]["states"]) == [book.active.turns[0].files_after]
+    assert state["sandboxes"]["disk"] == {"type": "host", "files": None}
+    assert [turn["sandbox"] for turn in state["threads"]["main"]["turns"]] == ["main", "disk", "gone"]
+
+
+def test_threads_that_were_deleted_are_kept_as_that_bounded() -> None:
+    book = told_book(1)
+    for number in range(150):
+        book.new(f"t{number}")
+        book.delete(f"t{number}")
+    state = kept(book)
+    assert len(state["deleted"]) == 100 and "t149" in state["deleted"]
+    assert state_from_metadata(state).book.deleted == state["deleted"]
+
+
+@pytest.mark.usefixtures("secrets")
+def test_no_key_is_in_the_names_of_sandboxes_and_deleted_threads() -> None:
+    book = told_book(1)
+    book.new(KEY)
+    book.delete(KEY)
+    shelf = KeptShelf({"main": KeptSandbox(variables=(KEY,)), KEY: KeptSandbox()}, active=KEY)
+    assert KEY not in json.dumps(kept(book, None, shelf))
+
+
 def test_entries_of_other_writers_and_the_revision_are_kept() -> None:
     before = {"version": 1, "revision": 77, "threads": {"gone": 1}, "recordings": {"x": [1]}, "z": None}
     state = kept(told_book(1), before=before)
@@ -169,7 +222,7 @@ async def test_no_key_is_written_anywhere() -> None:
     book.active.thread.record(text, "42", book.active.thread.log or (), data={KEY: [text]}, has_data=True)
     log = book.active.thread.log
 
-    state = kept(book, files, after, before={"version": 1, "recordings": {"a": text}})
+    state = kept(book, files, main_with(after), before={"version": 1, "recordings": {"a": text}})
     loaded = state_from_metadata(state)
 
     inside = journal_from(state["threads"]["main"]["continuation"])
@@ -253,10 +306,10 @@ async def test_the_oldest_states_of_files_give_way() -> None:
         await sandbox.write_file("a.txt", noise(200_000, number).encode())
         states.append(await files.capture(sandbox))
         say(book, book.active, f"c{number}", files=(states[-2] if number else None, states[-1]))
-    state = kept(book, files, states[-1])
+    state = kept(book, files, main_with(states[-1]))
     assert size(state) <= MAX_METADATA_BYTES
     assert sorted(state["files"]["states"]) == sorted(states[-3:])
-    assert "earlier states" in " ".join(state_from_metadata(state).problems)
+    assert "states of the files" in " ".join(state_from_metadata(state).problems)
 
 
 async def test_a_sandbox_that_is_too_big_is_not_kept_and_that_is_said() -> None:
@@ -264,9 +317,9 @@ async def test_a_sandbox_that_is_too_big_is_not_kept_and_that_is_said() -> None:
     parts = {f"part_{number}": noise(900_000, number).encode() for number in range(3)}
     sandbox = await sandbox_with(**parts)
     now = await files.capture(sandbox)
-    state = kept(told_book(1), files, now)
-    assert state["sandbox"]["files"] is None
-    assert any("too big" in problem for problem in state_from_metadata(state).problems)
+    state = kept(told_book(1), files, main_with(now))
+    assert state["sandboxes"]["main"]["files"] is None
+    assert any("files of sandbox 'main'" in problem for problem in state_from_metadata(state).problems)
 
 
 def test_inactive_threads_lose_their_log_before_the_active_one() -> None:

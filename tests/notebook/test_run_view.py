@@ -70,6 +70,17 @@ async def test_a_resync_sends_what_waits_and_then_everything(sent: Messages) -> 
     assert [file["path"] for file in whole["files"]["listed"]] == ["report.md", "feedback.csv"]
 
 
+async def test_changed_files_cross_only_when_they_change(sent: Messages) -> None:
+    view = RunView()
+    view.feed(s.change("a.txt", None, b"1\n"))
+    await view.flush()
+    view.feed(s.text("and on"))
+    await view.flush()
+    with_files = [message["files"]["count"] for message in sent if "files" in message]
+    assert with_files == [1]
+    assert text_in(sent) == "and on"
+
+
 async def test_stop_calls_back_once_the_run_is_on_and_not_after_it(sent: Messages) -> None:
     view, stops = RunView(), []
     view.on_stop(lambda: stops.append(1))

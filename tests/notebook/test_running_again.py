@@ -21,11 +21,14 @@ from runcell_nb import (
     TurnError,
     UsageDelta,
 )
+from runcell_nb.notebook.cell_view import GuardedView
 from runcell_nb.notebook.commands import run_command
 from runcell_nb.notebook.interrupt import Stopper
 from runcell_nb.notebook.notebook_state import state_from_metadata, state_to_metadata
 from runcell_nb.notebook.session import NotebookSession
 from runcell_nb.notebook.settings import Runcell
+
+from .test_sandbox_shelf import DiskProvider
 
 
 class Notebook:
@@ -192,7 +195,7 @@ async def test_the_options_of_a_run_reach_it(notebook: Notebook) -> None:
 async def test_what_is_kept_comes_back_in_another_kernel(notebook: Notebook) -> None:
     await three_cells(notebook)
     session = notebook.session
-    kept = state_to_metadata(session.book, session.files, session.book.active.turns[-1].files_after)
+    kept = state_to_metadata(session.book, session.files, session.shelf.kept())
     loaded = state_from_metadata(json.loads(json.dumps(kept)))
     other = Notebook()
     other.session.book, other.session.files = loaded.book, loaded.files
@@ -239,6 +242,148 @@ async def test_the_runs_as_a_script(notebook: Notebook, tmp_path: Any) -> None:
     compile(script, "a.py", "exec")
     assert "local/demo" in script
     assert "Create a.txt" in script
+
+
+@pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What views tell."""
+    told: list[str] = []
+    monkeypatch.setattr(GuardedView, "tell", lambda _, note: told.append(note))
+    return told
+
+
+async def test_another_sandbox_than_before_keeps_its_files(notebook: Notebook, notes: list[str]) -> None:
+    await three_cells(notebook)
+    run_command(notebook.session, "sandbox new box")
+    await (await notebook.session.sandbox()).write_file("mine.txt", "1")
+    await notebook.run("b", [write("b.txt", "in box")], "done b", options="-s box")
+    assert notebook.told() == ["prompt of a", "done a", "prompt of b", "done b"]
+    assert await notebook.files() == {"mine.txt": "1", "b.txt": "in box"}
+    assert notes == [
+        "Run again: 1 later turn stays as thread 'main fork 1'.",
+        "This turn ran in sandbox 'main' before; "
+        "the files of sandbox 'box', in which it runs now, stay as they are.",
+    ]
+    assert [turn.sandbox for turn in notebook.session.book.active.turns] == ["main", "box"]
+    await notebook.run("b", "done b", options="-s box")
+    assert await notebook.files() == {"mine.txt": "1"}, "now it ran there"
+    run_command(notebook.session, "sandbox switch main")
+    assert await notebook.files() == {"b.txt": "1"}
+    await notebook.run("a", "done a")
+    assert await notebook.files() == {}
+
+
+async def test_a_failed_run_in_another_sandbox_changes_no_files_back(notebook: Notebook) -> None:
+    await three_cells(notebook)
+    told = notebook.told()
+    run_command(notebook.session, "sandbox new box")
+    with pytest.raises(TurnError):
+        await notebook.run("b", [write("b.txt", "half")], [OSError("broken")])
+    assert notebook.told() == told
+    assert await notebook.files() == {"b.txt": "half"}
+
+
+@pytest.fixture
+async def disk(notebook: Notebook) -> dict[str, bytes]:
+    """Files of a sandbox that is not the notebook's, in which cells work."""
+    provider = DiskProvider()
+    notebook.session.shelf.new("disk", {"type": "custom", "provider": provider})
+    notebook.session.shelf.switch("disk")
+    provider.files["mine.txt"] = b"1"
+    return provider.files
+
+
+STAY = "Sandbox 'disk' is one of your own making; its files stay as they are."
+
+
+async def test_running_again_takes_no_files_of_a_disk_back(
+    notebook: Notebook, disk: dict[str, bytes], notes: list[str]
+) -> None:
+    await notebook.run("a", [write("a.txt", "1")], "done a")
+    await notebook.run("b", [write("a.txt", "2")], "done b")
+    await notebook.run("a", "done again")
+    assert notebook.told() == ["prompt of a", "done again"]
+    assert disk == {"mine.txt": b"1", "a.txt": b"2"}
+    assert notes[-1] == STAY
+    await notebook.run("c", "done c", options="--fresh")
+    assert notebook.told() == ["prompt of c", "done c"]
+    assert disk == {"mine.txt": b"1", "a.txt": b"2"}
+    assert notes[-1] == STAY
+
+
+@pytest.mark.parametrize("options", ["", "--fresh"])
+async def test_a_failed_run_puts_nothing_back_on_a_disk(
+    notebook: Notebook, disk: dict[str, bytes], options: str
+) -> None:
+    await notebook.run("a", [write("a.txt", "1")], "done a")
+    told = notebook.told()
+    with pytest.raises(TurnError):
+        await notebook.run("a", [write("a.txt", "half")], [OSError("broken")], options=options)
+    assert notebook.told() == told
+    assert disk == {"mine.txt": b"1", "a.txt": b"half"}
+
+
+async def test_commands_remove_nothing_of_a_disk(notebook: Notebook, disk: dict[str, bytes]) -> None:
+    run_command(notebook.session, "sandbox snapshot one")
+    disk["later.txt"] = b"2"
+    was = dict(disk)
+    with pytest.raises(InvalidOptionError, match="of your own making: restore would remove") as refused:
+        run_command(notebook.session, "sandbox restore one")
+    assert disk == was and "--force" in str(refused.value)
+    told = run_command(notebook.session, "sandbox reset")
+    assert disk == was and "removed none" in told and "gone" not in told
+    for word in ("force", "--force"):
+        disk["later.txt"] = b"2"
+        assert "those of snapshot 'one'" in run_command(notebook.session, f"sandbox restore one {word}")
+        assert disk == {"mine.txt": b"1"}
+    run_command(notebook.session, "sandbox switch main")
+    assert "removed none" in run_command(notebook.session, "sandbox delete disk")
+    assert disk == {"mine.txt": b"1"}
+    kept = state_to_metadata(notebook.session.book, notebook.session.files, notebook.session.shelf.kept())
+    assert kept["files"]["states"] == {}
+
+
+async def test_files_that_could_not_be_kept_are_restored_over_only_when_told_so(notebook: Notebook) -> None:
+    sandbox = await notebook.session.sandbox()
+    run_command(notebook.session, "sandbox snapshot empty")
+    for number in range(20):
+        await sandbox.write_file(f"{number}.bin", b"x" * 1_000_000)
+    with pytest.raises(InvalidOptionError, match="would be lost; nothing was changed"):
+        run_command(notebook.session, "sandbox restore")
+    assert len(await sandbox.list_files()) == 20
+    run_command(notebook.session, "sandbox restore --force")
+    assert await sandbox.list_files() == []
+
+
+async def test_a_snapshot_may_be_called_force(notebook: Notebook) -> None:
+    await (await notebook.session.sandbox()).write_file("a.txt", b"1")
+    run_command(notebook.session, "sandbox snapshot force")
+    run_command(notebook.session, "sandbox reset")
+    assert "'force' again" in run_command(notebook.session, "sandbox restore force")
+    assert await notebook.files() == {"a.txt": "1"}
+
+
+async def test_named_sandboxes_come_back_in_another_kernel(notebook: Notebook, notes: list[str]) -> None:
+    await notebook.run("a", [write("a.txt", "main")], "done a")
+    run_command(notebook.session, "sandbox new box")
+    await notebook.run("b", [write("a.txt", "box")], "done b")
+    session = notebook.session
+    kept = state_to_metadata(session.book, session.files, session.shelf.kept())
+    loaded = state_from_metadata(json.loads(json.dumps(kept)))
+    other = Notebook()
+    other.session.book, other.session.files = loaded.book, loaded.files
+    await other.session.shelf.take_up(loaded.shelf)
+    try:
+        await other.run("c", [{"tool": "bash", "input": {"command": "cat a.txt"}}], "done c")
+        assert "Sandbox 'box' is a new one since the kernel restarted; 1 file" in notes[-1]
+        assert await other.files() == {"a.txt": "box"}
+        assert "Note on the sandbox: Sandbox 'box'" in str(other.requests[-1])
+        await other.run("d", "done d", options="-s main")
+        assert notes[-1].startswith("The sandbox is a new one")
+        run_command(other.session, "sandbox switch main")
+        assert await other.files() == {"a.txt": "main"}
+    finally:
+        await other.session.close()
 
 
 async def test_a_fresh_run_that_fails_leaves_the_files(notebook: Notebook) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runcell_nb.notebook.state_merge import merged, revisions_of
+from runcell_nb.notebook.state_merge import deleted_of, merged
 from tests.core.log_strategies import any_json, bounded
 
 
@@ -29,8 +29,14 @@ states: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "threads": st.dictionaries(st.sampled_from(["a", "b", "c"]), threads | any_json),
         "files": st.fixed_dictionaries({"states": parts, "blobs": parts}),
     },
-    optional={"revision": st.integers(0, 3), "activeThread": st.sampled_from("abc"), "recordings": any_json},
+    optional={
+        "revision": st.integers(0, 3),
+        "activeThread": st.sampled_from("abc"),
+        "recordings": any_json,
+        "deleted": st.dictionaries(st.sampled_from("abc"), st.integers(0, 3)) | any_json,
+    },
 )
+sound = states.filter(lambda state: merged(state, state) == state)
 anything = states | any_json | st.builds(lambda version, rest: {**rest, "version": version}, any_json, states)
 
 
@@ -40,7 +46,7 @@ def test_the_order_of_merging_does_not_matter(a: Any, b: Any, c: Any) -> None:
     assert merged(merged(a, b), c) == merged(a, merged(b, c))
 
 
-@given(state=states)
+@given(state=sound)
 @bounded(100)
 def test_merging_with_itself_or_nothing_changes_nothing(state: dict[str, Any]) -> None:
     assert merged(state, state) == state
@@ -51,8 +57,8 @@ def test_merging_with_itself_or_nothing_changes_nothing(state: dict[str, Any]) -
 @bounded(200)
 def test_both_orders_choose_equally_good_threads(a: dict[str, Any], b: dict[str, Any]) -> None:
     one, two = merged(a, b), merged(b, a)
-    assert revisions_of(one) == revisions_of(two)
-    assert one["files"] == two["files"]
+    assert one["threads"].keys() == two["threads"].keys()
+    assert (one["files"], one.get("deleted")) == (two["files"], two.get("deleted"))
     for name in one["threads"]:
         sides = [side["threads"][name] for side in (a, b) if name in side["threads"]]
         assert one["threads"][name] in sides and two["threads"][name] in sides
@@ -92,6 +98,29 @@ def test_what_belongs_to_the_whole_is_from_the_newer_copy() -> None:
     new = {"version": 1, "revision": 6, "activeThread": "b", "sandbox": {}, "threads": {"b": thread(1)}}
     both = {**new, "threads": {**old["threads"], **new["threads"]}}
     assert merged(old, new) == merged(new, old) == both
+
+
+def test_a_thread_that_was_deleted_comes_back_only_when_it_went_on_elsewhere() -> None:
+    here = {"version": 1, "deleted": {"x": 3, "y": 1}, "threads": {}}
+    for revision, there in ((2, False), (3, False), (4, True), (10**300, False), (None, False)):
+        other = {"version": 1, "deleted": {"y": 2}, "threads": {"x": thread(revision)}}
+        for state in (merged(here, other), merged(other, here)):
+            assert ("x" in state["threads"]) is there
+            assert state["deleted"] == {"x": 3, "y": 2}
+
+
+def test_deletions_that_are_none_delete_nothing() -> None:
+    kept = {"version": 1, "threads": {"x": thread(3)}}
+    for deleted in ([], "x", {"x": "9"}, {"x": True}, {"x": 2**53 - 1}, {"x": -1}, {"x": None}):
+        state = merged(kept, {"version": 1, "deleted": deleted, "threads": {}})
+        assert "x" in state["threads"] and deleted_of(state) == {}
+
+
+def test_a_revision_that_nothing_could_outdo_loses() -> None:
+    for revision in (2**40 + 1, 2**52, 2**53 - 1):
+        for a, b in ((thread(revision, 3), thread(0)), (thread(0), thread(revision, 3))):
+            state = merged({"version": 1, "threads": {"x": a}}, {"version": 1, "threads": {"x": b}})
+            assert state["threads"]["x"]["revision"] == 0
 
 
 def test_a_newer_version_wins_as_a_whole() -> None:

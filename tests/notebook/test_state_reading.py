@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runcell_nb.notebook.file_history import FileHistory
+from runcell_nb.notebook.kept_sandboxes import MAX_SANDBOXES, KeptShelf
 from runcell_nb.notebook.notebook_state import merged, state_from_metadata, state_to_metadata
 from runcell_nb.notebook.state_reading import MAX_THREADS, LoadedState
 from tests.core.log_strategies import any_json, any_text, bounded
-from tests.notebook.kept_samples import digest, sandbox_with, say, told_book
+from tests.notebook.kept_samples import digest, main_with, sandbox_with, say, told_book
 
 
 def state(turns: int = 2) -> dict[str, Any]:
@@ -28,13 +29,13 @@ async def state_with_files() -> dict[str, Any]:
     now = await files.capture(await sandbox_with(a__txt=b"one", b__txt=b"two"))
     book = told_book(0)
     say(book, book.active, "c", files=(None, now))
-    return state_to_metadata(book, files, now)
+    return state_to_metadata(book, files, main_with(now))
 
 
 def check(loaded: LoadedState) -> LoadedState:
     """Whatever was read can be shown and written again."""
     assert all(0 < len(problem) <= 450 for problem in loaded.problems) and len(loaded.problems) <= 21
-    written = state_to_metadata(loaded.book, loaded.files, loaded.sandbox_files)
+    written = state_to_metadata(loaded.book, loaded.files, loaded.shelf)
     json.dumps(written, allow_nan=False, ensure_ascii=False).encode()
     return loaded
 
@@ -46,6 +47,11 @@ KEYS = [
     "threads",
     "files",
     "sandbox",
+    "sandboxes",
+    "activeSandbox",
+    "deleted",
+    "type",
+    "variables",
     "notes",
     "states",
     "blobs",
@@ -174,7 +180,7 @@ async def test_a_damaged_content_is_left_out_and_the_others_are_there() -> None:
     value["files"]["blobs"][digest(b"one")] = base64.b64encode(b"evil").decode()
     loaded = check(state_from_metadata(value))
     sandbox = await sandbox_with()
-    assert "a.txt" in str(await loaded.files.restore(sandbox, str(loaded.sandbox_files)))
+    assert "a.txt" in str(await loaded.files.restore(sandbox, str(loaded.shelf.sandboxes["main"].files)))
     assert await sandbox.read_file("b.txt") == b"two" and await sandbox.read_file("a.txt") is None
     assert len(loaded.problems) == 1
 
@@ -187,13 +193,73 @@ async def test_a_path_that_escapes_spoils_its_state_only(path: str) -> None:
     value["files"]["states"][key] = paths
     loaded = check(state_from_metadata(value))
     assert len(loaded.problems) == 1
-    assert key not in loaded.files and loaded.sandbox_files in loaded.files
+    assert key not in loaded.files and loaded.shelf.states[0] in loaded.files
 
 
 def test_files_of_a_sandbox_that_are_not_there_are_told() -> None:
-    value = {**state(), "sandbox": {"type": "host", "files": "a" * 64}}
+    value = {**state(), "sandboxes": {"main": {"type": "host", "files": "a" * 64}}}
     loaded = check(state_from_metadata(value))
-    assert loaded.sandbox_files is None and "not kept" in loaded.problems[0]
+    assert loaded.shelf == KeptShelf() and "not kept" in loaded.problems[0]
+
+
+async def test_the_one_sandbox_of_former_writers_is_read() -> None:
+    value = await state_with_files()
+    now = value.pop("sandboxes")["main"]["files"]
+    del value["activeSandbox"]
+    loaded = check(state_from_metadata({**value, "sandbox": {"type": "virtual", "files": now}}))
+    assert loaded.shelf == main_with(now) and loaded.problems == []
+    written = state_to_metadata(loaded.book, loaded.files, loaded.shelf, {**value, "sandbox": {"files": now}})
+    assert "sandbox" not in written
+
+
+@pytest.mark.parametrize(
+    ("name", "sandbox", "problem"),
+    [
+        ("disk", {"type": "host", "rootDir": "/", "isolation": "external", "files": None}, "'host'"),
+        ("disk", {"type": "custom"}, "type 'custom' is not made again"),
+        ("disk", {"type": ["virtual"], "files": None}, "%runcell sandbox new makes it"),
+        ("disk", None, "no mapping but NoneType"),
+        ("a\nb", {"type": "virtual", "files": None}, "visible characters"),
+        ("x" * 61, {"type": "virtual", "files": None}, "visible characters"),
+    ],
+)
+def test_only_a_virtual_sandbox_is_made_again(name: str, sandbox: Any, problem: str) -> None:
+    value = {**state(), "activeSandbox": name}
+    value["sandboxes"] = {"main": {"type": "virtual", "files": None}, name: sandbox}
+    loaded = check(state_from_metadata(value))
+    assert loaded.shelf == KeptShelf()
+    assert problem in loaded.problems[0] and "active sandbox" in loaded.problems[1]
+
+
+def test_sandboxes_are_bounded() -> None:
+    many = {f"box {number}": {"type": "virtual", "files": None} for number in range(MAX_SANDBOXES + 5)}
+    loaded = check(state_from_metadata({**state(), "sandboxes": many}))
+    assert len(loaded.shelf.sandboxes) == MAX_SANDBOXES + 1 and "105 sandboxes" in loaded.problems[0]
+    names = {
+        "main": {"type": "virtual", "files": None, "variables": ["A", 1, "B" * 100, *map(str, range(99))]}
+    }
+    (kept,) = check(state_from_metadata({**state(), "sandboxes": names})).shelf.sandboxes.values()
+    assert kept.variables[:2] == ("A", "B" * 60) and len(kept.variables) < 20
+
+
+def test_deleted_threads_are_bounded_and_the_newest_stay() -> None:
+    value = {**state(), "deleted": {f"t{number}": number for number in range(300)} | {"bad": "x"}}
+    loaded = check(state_from_metadata(value))
+    assert loaded.book.deleted == {f"t{number}": number for number in range(200, 300)}
+    assert loaded.book.new("t299").revision > 299
+
+
+@pytest.mark.parametrize("revision", [2**40 + 1, 2**52, 10**300])
+def test_a_revision_that_nothing_could_outdo_is_told_and_own_changes_win(revision: int) -> None:
+    hostile = state()
+    hostile["threads"]["main"]["revision"] = revision
+    loaded = check(state_from_metadata(hostile))
+    assert "counts as 0" in loaded.problems[0] and len(loaded.book.active.turns) == 2
+    say(loaded.book, loaded.book.active, "mine", "My own words")
+    own = state_to_metadata(loaded.book, loaded.files)
+    for both in (merged(hostile, own), merged(own, hostile)):
+        turns = state_from_metadata(both).book.active.turns
+        assert [turn.cell for turn in turns][-1] == "mine"
 
 
 def test_an_active_thread_that_is_not_there_is_told() -> None:

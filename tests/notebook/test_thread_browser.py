@@ -303,7 +303,7 @@ def test_the_static_copy_is_inert_bounded_and_without_keys(monkeypatch: pytest.M
         assert "key-that-nobody-may-read" not in text
         assert "\u202e" not in text and "\x1b" not in text
         assert "later turns left out of this copy" in text
-    assert f'data-runcell-files="{browser.place}"' in bundle["text/html"]
+    assert f'data-runcell-place="{browser.place}"' in bundle["text/html"]
 
 
 def test_a_display_is_the_static_copy_alone_or_with_the_widget(monkeypatch: pytest.MonkeyPatch) -> None:

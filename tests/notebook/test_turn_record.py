@@ -128,6 +128,46 @@ def test_a_thread_that_was_renamed_or_deleted_does_not_come_back() -> None:
     assert list(threads_from_outputs(cells.cells, metadata)["threads"]) == ["later"]
 
 
+def test_a_thread_that_the_metadata_has_never_seen_is_not_lost() -> None:
+    cells = Cells()
+    cells.run("a")
+    cells.book.new("side")
+    cells.run("b", "side")
+    for name in "cde":
+        cells.run(name)
+    metadata = state_to_metadata(ThreadBook([cells.book.get("main")]), FileHistory())  # a save was lost
+    both = merged(metadata, threads_from_outputs(cells.cells, metadata))
+    assert [turn.cell for turn in state_from_metadata(both).book.get("side").turns] == ["b"]
+
+
+def test_a_thread_that_was_deleted_stays_so_for_every_copy_but_one_that_went_on() -> None:
+    cells = Cells()
+    cells.book.new("gone")
+    cells.run("a", "gone")
+    older = state_to_metadata(cells.book, FileHistory())
+    cells.book.delete("gone")
+    newer = state_to_metadata(cells.book, FileHistory())
+    for both in (merged(older, newer), merged(newer, older)):
+        both = merged(both, threads_from_outputs(cells.cells, newer))
+        assert state_from_metadata(both).book.names == ["main"]
+    loaded = state_from_metadata(older).book
+    say(loaded, loaded.get("gone"), "b")
+    say(loaded, loaded.get("gone"), "c")
+    elsewhere = state_to_metadata(loaded, FileHistory())
+    assert "gone" in merged(newer, elsewhere)["threads"]
+
+
+def test_who_made_a_thread_is_in_its_records() -> None:
+    cells = Cells()
+    cells.book.new("side", made_by="cell x")
+    cells.run("a", "side")
+    cells.run("b")
+    told = cells.told()
+    assert (told.get("side").made_by, told.get("main").made_by) == ("cell x", None)
+    assert same(told.get("side"), cells.book.get("side"))
+    assert told.new("side", made_by="cell x") is told.get("side")
+
+
 def test_a_new_thread_of_an_old_name_wins() -> None:
     cells = Cells()
     cells.book.new("x")

@@ -16,7 +16,6 @@ from runcell_nb.notebook.turns import (
     ThreadBook,
     check_thread_name,
     notebook_thread_from_dict,
-    total_cost,
 )
 from tests.core.log_strategies import any_json, any_text, bounded
 
@@ -310,28 +309,10 @@ def test_the_list_of_threads_tells_turns_tokens_and_costs():
 
 
 @pytest.mark.parametrize(
-    ("costs", "total"),
-    [
-        ([], "$0"),
-        (["$0.0123", "$0.0077"], "$0.0200"),
-        (["$0.0123", "~$0.0050"], "~$0.02"),
-        (["$0.0100", "unpriced"], "$0.0100 + unpriced"),
-        (["$0.0100 + unpriced", "local"], "$0.0100 + unpriced"),
-        (["unpriced", "local"], "unpriced"),
-        (["local", "$0 (replayed)"], "local"),
-        (["$0 (replayed)"], "$0 (replayed)"),
-        (["<b>$1.2.3", "$" + "9" * 400], None),
-    ],
-)
-def test_costs_are_added_as_they_are_shown(costs, total):
-    assert total_cost(costs) == total if total else total_cost(costs).startswith("$")
-
-
-@pytest.mark.parametrize(
     ("act", "message"),
     [
         (lambda book: book.switch("mian"), "no thread 'mian'; did you mean 'main'?"),
-        (lambda book: book.switch("zzz"), "there are 'main', 'side'."),
+        (lambda book: book.switch("zzz"), "it has 'main', 'side'."),
         (lambda book: book.delete("mian"), "did you mean 'main'?"),
         (lambda book: book.delete("main"), "'main' is the active one; switch to another first"),
         (lambda book: book.rename("zzz", "b"), "no thread 'zzz'"),
@@ -417,7 +398,8 @@ def test_a_thread_state_without_turns_is_taken():
         ({"name": "a\nb"}, "visible characters"),
         ({"revision": -1}, "'main': revision must be a whole number from 0, got -1"),
         ({"revision": True}, "got True"),
-        ({"revision": 2**60}, "revision"),
+        ({"revision": 1.0}, "got 1.0"),
+        ({"madeBy": 3}, "'main': madeBy must be text, got '3'"),
         ({"turns": {}}, "turns must be a list, got dict"),
         ({"turns": [None]}, "turn 1 must be a mapping, got NoneType"),
         ({"rewoundFrom": 3}, "visible characters"),
@@ -443,6 +425,8 @@ def test_a_damaged_state_is_refused_by_what_is_wrong(change, message):
         ("messagesBefore", "0"),
         ("tokens", -1),
         ("logBefore", 1.5),
+        ("sandbox", None),
+        ("sandbox", ["main"]),
     ],
 )
 def test_a_damaged_turn_is_refused_by_its_number_and_key(key, value):
@@ -452,6 +436,152 @@ def test_a_damaged_turn_is_refused_by_its_number_and_key(key, value):
     state["turns"][1][key] = value
     with pytest.raises(InvalidOptionError, match=f"turn 2: {key} must be"):
         notebook_thread_from_dict(state)
+
+
+@pytest.mark.parametrize("revision", [2**40 + 1, 2**52, 2**53 - 1, 2**60, 10**300])
+def test_a_revision_that_nothing_could_outdo_counts_as_none(revision):
+    book = ThreadBook()
+    run_all(book)
+    thread = notebook_thread_from_dict({**book.active.to_dict(), "revision": revision})
+    assert (thread.revision, len(thread.turns)) == (0, 3)
+    assert notebook_thread_from_dict({**book.active.to_dict(), "revision": 2**40}).revision == 2**40
+
+
+def test_a_turn_that_tells_no_sandbox_ran_in_the_main_one():
+    book = ThreadBook()
+    run_all(book)
+    state = book.active.to_dict()
+    del state["turns"][0]["sandbox"]
+    state["turns"][1]["sandbox"] = "box"
+    turns = notebook_thread_from_dict(json.loads(json.dumps(state))).turns
+    assert [turn.sandbox for turn in turns] == ["main", "box", "main"]
+
+
+RUN_ALL = (
+    ("a", "run", None),
+    ("new", "new", "other"),
+    ("b", "run", None),
+    ("back", "switch", "main"),
+    ("c", "run", None),
+    ("fork", "fork", "alt"),
+    ("d", "run", None),
+    ("home", "switch", "main"),
+    ("e", "run", None),
+)
+
+
+def run_notebook(book, cells=RUN_ALL):
+    """Run the cells of a notebook, as the commands of `%runcell thread` and `%%runcell` do."""
+    for cell, act, name in cells:
+        if act == "run":
+            run(book, cell)
+        else:
+            made = {"made_by": cell} if act != "switch" else {}
+            book.switch(getattr(book, act)(name, **made).name)
+
+
+def summary(book):
+    return book.active.name, {thread.name: said(thread) for thread in book}
+
+
+@pytest.mark.parametrize("restart", [reopened, lambda book: book], ids=["restarted", "same kernel"])
+def test_run_all_of_a_notebook_that_makes_threads_leaves_the_same_threads(restart):
+    book = ThreadBook()
+    run_notebook(book)
+    first = summary(book)
+    assert first[1].keys() == {"main", "other", "alt"}
+    for _ in range(2):
+        book = restart(book)
+        run_notebook(book)
+        assert summary(book) == first
+
+
+def test_a_fork_made_again_is_of_the_thread_as_it_is_now_and_keeps_what_only_the_former_had():
+    book = ThreadBook()
+    run(book, "a")
+    run(book, "b", thread=book.fork("alt", made_by="x"))
+    was = said(book.get("alt"))
+    run(book, "a", "another")
+    again = book.fork("alt", made_by="x")
+    assert said(again) == ["another", "answer to another"] == said(book.get("alt"))
+    kept = book.get("alt fork 1")
+    assert (said(kept), kept.rewound_from, kept.made_by) == (was, "alt", None)
+    run(book, "b", thread=again)
+    assert "alt fork 1" in book.names, "'a' was asked otherwise"
+    newest = max(thread.revision for thread in book)
+    assert book.fork("alt", made_by="x").revision > newest
+
+
+@pytest.mark.parametrize("taken", ["alt", "main"])
+def test_only_the_same_cell_makes_a_thread_twice(taken):
+    book = ThreadBook()
+    run(book, "a")
+    book.fork("alt", made_by="x")
+    for make in (book.new, book.fork):
+        for other in ("y", None):
+            with pytest.raises(InvalidOptionError, match=f"has a thread '{taken}' already"):
+                make(taken, made_by=other)
+    nobodys = ThreadBook()
+    nobodys.new("alt")
+    with pytest.raises(InvalidOptionError, match="already"):
+        nobodys.new("alt")
+
+
+def test_a_fork_of_itself_made_again_stays_as_it_is():
+    book = ThreadBook()
+    run(book, "a")
+    alt = book.switch(book.fork("alt", made_by="x").name)
+    run(book, "b")
+    assert book.fork("alt", made_by="x") is alt
+    assert len(alt.turns) == 2
+    assert book.names == ["main", "alt"]
+
+
+def test_a_fork_takes_no_place_of_a_thread_that_a_run_has():
+    book = ThreadBook()
+    run(book, "a")
+    alt = book.fork("alt", made_by="x")
+    run(book, "b", thread=alt)
+    alt.thread.acquire()
+    with pytest.raises(InvalidOptionError, match="in use"):
+        book.fork("alt", made_by="x")
+    assert book.get("alt") is alt
+    alt.thread.release()
+
+
+def test_a_fork_of_an_empty_thread_keeps_what_was_there():
+    book = ThreadBook()
+    run(book, "b", thread=book.fork("alt", made_by="x"))
+    assert said(book.fork("alt", made_by="x")) == []
+    assert said(book.get("alt fork 1")) == ["prompt of b", "answer to prompt of b"]
+
+
+def test_who_made_a_thread_is_stored_and_a_copy_has_no_maker():
+    book = ThreadBook()
+    book.new("side", made_by="cell\ud800")
+    again = reopened(book)
+    assert again.get("side").made_by == "cell\ufffd"
+    assert again.fork(source="side").made_by is None
+    assert "madeBy" not in again.get("main").to_dict()
+
+
+def test_what_is_removed_or_renamed_is_remembered_with_its_revision():
+    book = ThreadBook()
+    run_all(book)
+    assert book.deleted == {}
+    side = book.new("side")
+    run(book, "x", thread=side)
+    at = side.revision
+    book.delete("side")
+    assert book.deleted == {"side": at}
+    run(book, "a", "another")
+    book.delete("main fork 1")
+    main = book.active.revision
+    book.rename("main", "first")
+    assert book.deleted["main"] == main
+    assert book.deleted.keys() == {"side", "main fork 1", "main"}
+    for name in book.deleted:
+        assert book.new(name).revision > book.deleted[name]
 
 
 def test_what_is_stored_has_no_lone_surrogates():
@@ -468,6 +598,7 @@ actions = st.lists(
         st.tuples(st.just("fresh"), cells),
         st.tuples(st.just("fork"), st.integers(0, 4)),
         st.tuples(st.just("switch"), st.integers(0, 4)),
+        st.tuples(st.just("make"), st.sampled_from(["new", "fork"]), st.sampled_from("xy"), cells),
         st.tuples(st.just("reopen")),
     ),
     max_size=14,
@@ -499,6 +630,8 @@ def test_whatever_is_run_forked_and_reopened_threads_and_turns_fit_together(step
         elif kind == "fork":
             at = min(values[0], len(book.active.turns))
             assert told(book.fork(at=at)) == told(book.active)[:at]
+        elif kind == "make":
+            make_again(book, *values)
         elif kind == "switch":
             book.switch(book.names[values[0] % len(book.names)])
         else:
@@ -507,7 +640,24 @@ def test_whatever_is_run_forked_and_reopened_threads_and_turns_fit_together(step
         check_invariants(book)
 
 
+def make_again(book, act, name, cell):
+    """Do what a command that makes a thread does; nothing that was said is lost."""
+    before = {thread.name: (told(thread), thread.revision) for thread in book}
+    try:
+        made = getattr(book, act)(name, made_by=cell)
+    except InvalidOptionError:
+        assert book.get(name).made_by != cell
+        return
+    was = before.get(name, ([], -1))[0]
+    assert told(made) == (told(book.active) if act == "fork" else was)
+    assert not was or any(told(thread)[: len(was)] == was for thread in book)
+    assert name not in before or made.revision >= before[name][1]
+
+
 def check_invariants(book):
+    assert [thread.name for thread in book] == book.names
+    for name, revision in book.deleted.items():
+        assert name not in book.names or book.get(name).revision > revision
     for thread in book:
         assert [turn.messages_before for turn in thread.turns] == list(range(0, 2 * len(thread.turns), 2))
         asked = [prompt for _, prompt in told(thread)]
@@ -533,3 +683,45 @@ def test_any_other_value_is_refused_or_taken_for_good(value):
         assert "\n" not in str(error)
     else:
         assert notebook_thread_from_dict(thread.to_dict()).to_dict() == thread.to_dict()
+
+
+VSC = "vscode-notebook-cell:/file.ipynb#W2sZmlsZQ%3D%3D"
+
+
+def _kept_and_read(prompts):
+    book = ThreadBook()
+    for cell, prompt in prompts.items():
+        run(book, cell, prompt)
+    return reopened(book).active
+
+
+@pytest.mark.parametrize(
+    ("cell", "prompt", "index"),
+    [
+        (VSC, "first", 0),  # as it was
+        (VSC, "changed", None),  # another cell may have the address by now
+        (VSC, "second", 1),  # a cell was put before it
+        (VSC + "x", "first", 0),
+    ],
+)
+def test_a_kept_turn_of_an_address_belongs_to_the_cell_that_asks_the_same(cell, prompt, index):
+    thread = _kept_and_read({VSC: "first", VSC + "2": "second"})
+    assert thread.turn_of(cell) is None
+    thread.adopt(cell, prompt)
+    assert thread.turn_of(cell) == index
+
+
+@pytest.mark.parametrize("cell", ["0f2c-ab", "#3"])
+def test_a_kept_turn_of_an_id_belongs_to_it_whatever_it_asks(cell):
+    thread = _kept_and_read({cell: "first"})
+    thread.adopt(cell, "changed")
+    assert thread.turn_of(cell) == 0
+
+
+def test_a_fork_without_a_name_made_again_by_its_cell_is_the_same_fork():
+    book = ThreadBook()
+    first = book.fork(made_by="cell 1")
+    again = book.fork(made_by="cell 1")
+    other = book.fork(made_by="cell 2")
+    assert first.name == again.name != other.name
+    assert sorted(book.names) == sorted({"main", first.name, other.name})

@@ -1,26 +1,10 @@
 // The file browser: Python sends listings and contents; what is chosen here is asked for.
 
 /** The files as they are listed. */
-class BrowserStore extends NumberedStore {
-  constructor(model) {
-    super(model);
-    this.head = null;
+class BrowserStore extends PlacedStore {
+  constructor(model, Panel) {
+    super(model, Panel);
     this.tree = new FileTree();
-    this.places = new OutputPlaces(model.get("place"), () => this.panel());
-    this.copy = new StaticCopy(model, this.places);
-    this.unwatch = onKernelEnd(model, () => this.kernelEnded());
-  }
-
-  panel() {
-    const panel = new BrowserPanel(this);
-    this.views.add(panel);
-    return panel;
-  }
-
-  receive(message, buffers) {
-    super.receive(message);
-    if (message.type === "static") this.copy.take(message.bundle);
-    else if (message.seq === undefined) for (const view of this.views) view.receive(message, buffers);
   }
 
   replace(message) {
@@ -32,20 +16,7 @@ class BrowserStore extends NumberedStore {
     if (this.stale) return; // a part of the files is no tree
     this.tree.remove(message.gone);
     this.tree.set(message.files);
-    this.head = message;
-    for (const view of this.views) view.refresh();
-    this.copy.soon();
-  }
-
-  kernelEnded() {
-    this.copy.end();
-    for (const view of this.views) view.kernelEnded();
-  }
-
-  end() {
-    this.unwatch();
-    this.copy.end();
-    this.places.end();
+    this.show(message);
   }
 }
 
@@ -67,9 +38,9 @@ class BrowserPanel {
     const split = h("div", { class: "rc-split" }, this.tree.el, pane);
     const idle = h("span", { class: "rc-idle", text: "Drop files to upload them · F2 renames · Del deletes" });
     const foot = h("div", { class: "rc-foot" }, this.status, idle, this.cancel);
-    // A page's own shortcuts, of which some delete cells, must not see keys that are meant for the tree; and what is
-    // shown here is no place for its formulas.
-    this.root = h("section", { class: "rc-browser mathjax_ignore tex2jax_ignore", "aria-label": "Files of the sandbox", "data-lm-suppress-shortcuts": "true" }, this.bar(), this.asking.el, this.problem, split, foot);
+    // What is shown here is no place for a page's formulas.
+    this.root = h("section", { class: "rc-browser mathjax_ignore tex2jax_ignore", "aria-label": "Files of the sandbox" }, this.bar(), this.asking.el, this.problem, split, foot);
+    this.letKeysGo = keepKeys(this.root, () => true);
     this.listenToDrops();
     this.refresh();
   }
@@ -95,6 +66,7 @@ class BrowserPanel {
 
   dispose() {
     this.store.views.delete(this);
+    this.letKeysGo();
     this.requests.end();
     this.tree.dispose();
     this.content.forget();
@@ -264,20 +236,4 @@ class BrowserPanel {
   }
 }
 
-export default () => {
-  let store;
-  return {
-    initialize({ model }) {
-      store = new BrowserStore(model);
-      model.on("msg:custom", (message, buffers) => store.receive(message, buffers));
-      store.resync();
-      return () => store.end();
-    },
-    // Only for places that show the widget itself: a container of widgets, or a page that our script cannot reach.
-    render({ el }) {
-      const panel = store.panel();
-      el.append(panel.root);
-      return () => panel.dispose();
-    },
-  };
-};
+export default () => placedWidget(BrowserStore, BrowserPanel);

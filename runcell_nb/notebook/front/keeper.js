@@ -2,6 +2,9 @@
 const KEY = "runcell";
 const TURN_MS = 4000; // for the client that ran the cell; then another one asks
 const SAVE_MS = 5000; // the longest wait for a save that somebody else has started
+// The number by which the kernel knows metadata; the same there.
+const revisionOf = (state) =>
+  Number.isSafeInteger(state?.revision) && state.revision >= 0 ? state.revision : 0;
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 class Keeper {
@@ -32,13 +35,22 @@ class Keeper {
 
   isNews() {
     const { revision } = this.model.get("state");
-    const kept = this.kept()?.revision;
-    return revision > 0 && !(Number.isSafeInteger(kept) && kept >= revision);
+    return revision > 0 && revisionOf(this.kept()) !== revision;
+  }
+
+  /** Tell the kernel what its state would replace, if it has not seen that: it takes it in and keeps again. */
+  tell() {
+    const kept = this.kept();
+    if (kept === undefined || this.model.get("seen").includes(revisionOf(kept))) return false;
+    if (this.told !== revisionOf(kept)) this.model.send({ type: "held", state: kept });
+    this.told = revisionOf(kept);
+    return true;
   }
 
   async write() {
     if (!this.isNews()) return;
     if (this.mine()) {
+      if (this.tell()) return;
       this.context.model.setMetadata(KEY, this.model.get("state"));
       await this.save();
     } else if (this.hasCell()) {
@@ -51,10 +63,16 @@ class Keeper {
     if (this.saving) return;
     this.saving = true;
     try {
-      while (this.kept()?.revision > this.saved) {
+      while (revisionOf(this.kept()) !== this.saved) {
         while (performance.now() - this.saveStarted < SAVE_MS) await wait(50);
-        const { revision } = this.kept();
+        const revision = revisionOf(this.kept());
         if (this.context.canSave ?? this.context.contentsModel?.writable) await saveAlone(this.context);
+        // "Revert", in the question about a file that others changed, took the file's: the turns stay.
+        if (revisionOf(this.kept()) < revision) {
+          if (this.tell()) return;
+          this.context.model.setMetadata(KEY, this.model.get("state"));
+          continue;
+        }
         this.saved = revision;
         this.model.send({ type: "kept", revision });
       }

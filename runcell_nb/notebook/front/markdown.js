@@ -118,14 +118,14 @@ function mdHeadingText(line) {
 function mdFenced(lines, i, fence) {
   let end = i + 1;
   while (end < lines.length && !mdCloses(lines[end], fence)) end += 1;
-  return [h("pre", { tabindex: 0 }, h("code", { text: lines.slice(i + 1, end).join("\n") })), end + 1];
+  return [h("pre", { tabindex: 0, role: "group", "aria-label": "code" }, h("code", { text: lines.slice(i + 1, end).join("\n") })), end + 1];
 }
 
 function mdIndented(lines, i) {
   let end = i;
   while (end < lines.length && (/^(?: {4}|\t)/.test(lines[end]) || !lines[end].trim())) end += 1;
   const text = lines.slice(i, end).map((line) => (line[0] === "\t" ? line.slice(1) : line.slice(4)));
-  return [h("pre", { tabindex: 0 }, h("code", { text: text.join("\n").trimEnd() })), end];
+  return [h("pre", { tabindex: 0, role: "group", "aria-label": "code" }, h("code", { text: text.join("\n").trimEnd() })), end];
 }
 
 function mdQuote(lines, i, depth) {

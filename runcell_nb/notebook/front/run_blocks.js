@@ -119,7 +119,7 @@ function callBody(block) {
 }
 
 function clipNode(clip, what, name, extra) {
-  const pre = h("pre", { class: extra, tabindex: 0, role: "region", "aria-label": `${what} ${name}` }, clip.head);
+  const pre = h("pre", { class: extra, tabindex: 0, role: "group", "aria-label": `${what} ${name}` }, clip.head);
   if (clip.omitted) pre.append("\n", h("span", { class: "rc-cut", text: `… ${clip.omitted} …` }), "\n", clip.tail);
   return pre;
 }
@@ -132,7 +132,7 @@ function diffNode(diff) {
   });
   if (diff.omitted) lines.push(h("div", { class: "rc-line-head", text: `… ${countText(diff.omitted, "line")} left out …` }));
   const label = `difference of ${diff.path}`;
-  return h("pre", { class: "rc-diff", tabindex: 0, role: "region", "aria-label": label }, h("div", { class: "rc-line-head" }, `${word} `, h("bdi", { text: diff.path })), ...lines);
+  return h("pre", { class: "rc-diff", tabindex: 0, role: "group", "aria-label": label }, h("div", { class: "rc-line-head" }, `${word} `, h("bdi", { text: diff.path })), ...lines);
 }
 
 /** The part for a block. */

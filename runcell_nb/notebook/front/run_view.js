@@ -3,6 +3,7 @@
 const STEPS_UNFOLDED = 6;
 const STEPS_IN_SIGHT = 30;
 const STEPS_FOLDED_AT_ONCE = 20;
+const NEWS_PAUSE = 15_000;
 const STATE_WORDS = { done: "done in", failed: "failed after", stopped: "stopped after" };
 
 /** A run as it is shown. */
@@ -32,7 +33,7 @@ class RunStore extends NumberedStore {
 
   take(message) {
     this.header = message.header;
-    this.files = message.files;
+    if (message.files) this.files = message.files;
     this.received = performance.now();
   }
 
@@ -71,14 +72,14 @@ class RunPanel {
     this.steps = h("div", { class: "rc-steps" });
     this.now = h("div", { class: "rc-now", "aria-hidden": "true" });
     this.error = h("div", { class: "rc-error", role: "alert" });
-    this.body = h("div", { class: "rc-body", role: "log", "aria-live": "off", "aria-label": "Steps of the run" });
-    this.body.append(this.earlierFold, this.steps, this.now, this.error);
+    this.window = new FollowingWindow("Steps of the run", this.earlierFold, this.steps, this.now, this.error);
     this.files = h("div", { class: "rc-files", hidden: true });
     const who = h("span", { class: "rc-who" }, this.dot, this.model);
     const where = h("span", { class: "rc-where" }, this.thread, this.step, this.time);
     const money = h("span", { class: "rc-money" }, this.tokens, this.cost, this.stop);
     const head = h("div", { class: "rc-head" }, who, where, money, this.status);
-    this.root = h("section", { class: "rc-run", "aria-label": "Agent run" }, head, this.note, this.body, this.files);
+    this.root = h("section", { class: "rc-run", "aria-label": "Agent run" }, head, this.note, this.window.el, this.files);
+    this.letKeysGo = keepKeys(this.root, moves);
     el.append(this.root);
     this.rebuild();
     this.timer = setInterval(() => this.tick(), 200);
@@ -86,6 +87,8 @@ class RunPanel {
 
   dispose() {
     clearInterval(this.timer);
+    this.window.dispose();
+    this.letKeysGo();
   }
 
   rebuild() {
@@ -107,7 +110,8 @@ class RunPanel {
     this.parts[i] = makePart(block);
     this.steps.append(this.parts[i].el);
     this.parts[i - STEPS_UNFOLDED]?.rest();
-    if (this.steps.childElementCount >= STEPS_IN_SIGHT + STEPS_FOLDED_AT_ONCE) this.foldEarlier();
+    const many = this.steps.childElementCount >= STEPS_IN_SIGHT + STEPS_FOLDED_AT_ONCE;
+    if (many && this.window.following) this.foldEarlier(); // never what somebody looks at
   }
 
   /** A long run stays readable: its older steps go into a fold. */
@@ -122,7 +126,6 @@ class RunPanel {
     const running = header.state === "running";
     if (!running) for (const part of this.parts) part?.settle?.();
     this.root.dataset.state = header.state;
-    this.body.setAttribute("aria-busy", String(running));
     setText(this.model, header.model || "model");
     setText(this.note, header.note);
     const turn = header.turn ? ` · turn ${header.turn}` : "";
@@ -143,11 +146,15 @@ class RunPanel {
     setText(this.error, header.error?.message || fallback);
   }
 
+  /** Tell who cannot see it how the run goes: its start, its end, and now and then what it does. */
   announce(header) {
-    const seconds = secondsText(header.elapsed);
-    if (header.state !== "running") setText(this.status, `Run ${STATE_WORDS[header.state]} ${seconds}.`);
-    else if (header.activity.startsWith("running")) setText(this.status, header.activity);
-    else if (!this.status.textContent) setText(this.status, "Run started.");
+    const tell = (text) => {
+      this.told = performance.now();
+      setText(this.status, text);
+    };
+    if (header.state !== "running") tell(`Run ${STATE_WORDS[header.state]} ${secondsText(header.elapsed)}.`);
+    else if (this.told === undefined) tell("Run started.");
+    else if (performance.now() - this.told > NEWS_PAUSE) tell(`Step ${header.step}, ${header.activity}.`);
   }
 
   tick() {
@@ -181,6 +188,7 @@ class RunPanel {
     const el = this.parts[index].el;
     if (this.earlier.contains(el)) this.earlierFold.open = true;
     el.open = true;
+    this.window.stay();
     el.scrollIntoView({ block: "nearest" });
     el.querySelector("summary").focus();
   }

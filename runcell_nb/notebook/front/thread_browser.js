@@ -4,42 +4,9 @@ const NEWS_PAUSE = 1_000;
 const ANSWER_PATIENCE = 3_000;
 
 /** The threads as they are. */
-class ThreadStore extends NumberedStore {
-  constructor(model) {
-    super(model);
-    this.head = null;
-    this.places = new OutputPlaces(model.get("place"), () => this.panel());
-    this.copy = new StaticCopy(model, this.places);
-    this.unwatch = onKernelEnd(model, () => this.kernelEnded());
-  }
-
-  panel() {
-    const panel = new ThreadPanel(this);
-    this.views.add(panel);
-    return panel;
-  }
-
-  receive(message) {
-    super.receive(message);
-    if (message.type === "static") this.copy.take(message.bundle);
-    for (const view of this.views) view.receive(message);
-  }
-
+class ThreadStore extends PlacedStore {
   replace(message) {
-    this.head = message;
-    for (const view of this.views) view.refresh();
-    this.copy.soon();
-  }
-
-  kernelEnded() {
-    this.copy.end();
-    for (const view of this.views) view.kernelEnded();
-  }
-
-  end() {
-    this.unwatch();
-    this.copy.end();
-    this.places.end();
+    this.show(message);
   }
 }
 
@@ -62,9 +29,9 @@ class ThreadPanel {
     const split = h("div", { class: "rc-split" }, this.list.el, pane);
     this.idle = h("span", { class: "rc-idle" });
     const foot = h("div", { class: "rc-foot" }, this.status, this.idle);
-    // A page's own shortcuts, of which some delete cells, must not see keys that are meant for the list; and what is
-    // shown here is no place for its formulas.
-    this.root = h("section", { class: "rc-run rc-threads mathjax_ignore tex2jax_ignore", "aria-label": "Threads of the notebook", "data-lm-suppress-shortcuts": "true" }, bar, this.asking.el, this.problem, split, foot);
+    // What is shown here is no place for a page's formulas.
+    this.root = h("section", { class: "rc-run rc-threads mathjax_ignore tex2jax_ignore", "aria-label": "Threads of the notebook" }, bar, this.asking.el, this.problem, split, foot);
+    this.letKeysGo = keepKeys(this.root, () => true);
     this.root.addEventListener("pointerenter", () => this.lookForNews());
     this.root.addEventListener("focusin", (event) => this.root.contains(event.relatedTarget) || this.lookForNews());
     this.refresh();
@@ -73,6 +40,7 @@ class ThreadPanel {
   dispose() {
     clearTimeout(this.slow);
     this.store.views.delete(this);
+    this.letKeysGo();
   }
 
   /** The panel was put elsewhere in the page, which loses its scroll positions. */
@@ -204,20 +172,4 @@ class ThreadPanel {
   }
 }
 
-export default () => {
-  let store;
-  return {
-    initialize({ model }) {
-      store = new ThreadStore(model);
-      model.on("msg:custom", (message) => store.receive(message));
-      store.resync();
-      return () => store.end();
-    },
-    // Only for places that show the widget itself: a container of widgets, or a page that our script cannot reach.
-    render({ el }) {
-      const panel = store.panel();
-      el.append(panel.root);
-      return () => panel.dispose();
-    },
-  };
-};
+export default () => placedWidget(ThreadStore, ThreadPanel);

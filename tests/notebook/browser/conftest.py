@@ -7,6 +7,7 @@ tests of this folder share one event loop, one server and one browser.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import shutil
@@ -15,8 +16,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,16 +115,38 @@ class NotebookPage:
         await self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
         return nbformat.read(self.path, as_version=4)
 
+    async def reload(self) -> None:
+        """Load the page again and wait until it has the kernel again, which may be busy."""
+        await self.page.reload()
+        await self.page.wait_for_function(KERNEL_IS_CONNECTED, timeout=60 * SECONDS)
+
+    async def restart(self) -> None:
+        """Restart the kernel; no cell has a number then."""
+        await self.page.evaluate(RESTART)
+        await self.page.wait_for_function(KERNEL_IS_IDLE, timeout=60 * SECONDS)
+
     def output(self, cell: int) -> Locator:
         """Return the output area of a cell."""
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell).locator(".jp-OutputArea").first
 
 
 OpenNotebook = Callable[..., Awaitable[NotebookPage]]
+OpenFile = Callable[..., Awaitable[NotebookPage]]
 
 KERNEL_IS_IDLE = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
+}"""
+KERNEL_IS_CONNECTED = """() => {
+    const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+    return kernel?.connectionStatus === 'connected' && document.querySelector('.jp-Notebook');
+}"""
+RESTART = """async () => {
+    const widget = window.jupyterapp.shell.currentWidget;
+    for (const cell of widget.content.widgets) {
+        if (cell.model.type === 'code') cell.model.executionCount = null;
+    }
+    await widget.sessionContext.restartKernel();
 }"""
 
 
@@ -136,6 +159,16 @@ def kept(path: Path) -> dict[str, Any]:
     return found
 
 
+async def kept_messages(path: Path, count: int) -> list[str]:
+    """Wait until the file holds so many messages of the main thread."""
+    for _ in range(600):
+        messages = kept(path).get("threads", {}).get("main", {}).get("messages", [])
+        if len(messages) == count:
+            return [message["content"] for message in messages]
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"never kept: {str(kept(path))[:300]}")
+
+
 @dataclass
 class JupyterServer:
     url: str
@@ -146,14 +179,24 @@ class JupyterServer:
 @pytest.fixture(scope="session")
 def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
     """JupyterLab on a free port of the loopback interface; it serves Notebook 7 too."""
-    home = tmp_path_factory.mktemp("jupyter")
+    with running_server(tmp_path_factory.mktemp("jupyter"), {}) as server:
+        yield server
+
+
+@contextmanager
+def running_server(home: Path, environment: Mapping[str, str]) -> Iterator[JupyterServer]:
+    """Run a JupyterLab that keeps all it has in `home`; `environment` goes over that of the tests."""
     folder = home / "work"
     folder.mkdir()
     port = _free_port()
     _write_settings(home / "settings")
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            _command(port, folder, home), env=_environment(home), cwd=folder, stdout=log, stderr=log
+            _command(port, folder, home),
+            env=_environment(home) | environment,
+            cwd=folder,
+            stdout=log,
+            stderr=log,
         )
         try:
             url = f"http://127.0.0.1:{port}"
@@ -237,29 +280,27 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_notebook(
-    jupyter_server: JupyterServer, browser: Browser, request: pytest.FixtureRequest
-) -> AsyncIterator[OpenNotebook]:
-    """Return a function that opens a notebook: `await open_notebook([source, …], front_end="lab")`."""
+async def open_file(jupyter_server: JupyterServer, browser: Browser) -> AsyncIterator[OpenFile]:
+    """Return a function that opens a file of the server: `await open_file(path, front_end="lab")`."""
+    async with opener(jupyter_server, browser) as open_it:
+        yield open_it
+
+
+@asynccontextmanager
+async def opener(server: JupyterServer, browser: Browser) -> AsyncIterator[OpenFile]:
+    """Yield what opens notebooks that are on a server; their kernels and pages go at the end."""
     pages: list[Page] = []
 
     async def open_it(
-        cells: Sequence[str] | nbformat.NotebookNode,
-        *,
-        front_end: str = "lab",
-        width: int = 1280,
-        height: int = 1600,
+        path: Path, *, front_end: str = "lab", width: int = 1280, height: int = 1600
     ) -> NotebookPage:
-        name = f"{request.node.name.translate(_NO_BRACKETS)}-{len(pages)}.ipynb"
-        path = jupyter_server.folder / name
-        nbformat.write(cells if isinstance(cells, nbformat.NotebookNode) else new_notebook(cells), path)
         page = await browser.new_page(viewport={"width": width, "height": height})
         pages.append(page)
         requests: list[Request] = []
         page.on("request", lambda sent: requests.append(sent))
         place = "lab/tree" if front_end == "lab" else "notebooks"
         reset = "?reset" if front_end == "lab" else ""
-        await page.goto(f"{jupyter_server.url}/{place}/{name}{reset}")
+        await page.goto(f"{server.url}/{place}/{path.name}{reset}")
         await _kernel_ready(page)
         return NotebookPage(page, path, requests)
 
@@ -267,6 +308,22 @@ async def open_notebook(
     for page in pages:
         await _shut_down(page)
         await page.close()
+
+
+@pytest.fixture
+def open_notebook(
+    jupyter_server: JupyterServer, open_file: OpenFile, request: pytest.FixtureRequest
+) -> OpenNotebook:
+    """Return a function that opens a new notebook: `await open_notebook([source, …], front_end="lab")`."""
+    numbers = itertools.count()
+
+    async def open_it(cells: Sequence[str] | nbformat.NotebookNode, **options: Any) -> NotebookPage:
+        name = f"{request.node.name.translate(_NO_BRACKETS)}-{next(numbers)}.ipynb"
+        path = jupyter_server.folder / name
+        nbformat.write(cells if isinstance(cells, nbformat.NotebookNode) else new_notebook(cells), path)
+        return await open_file(path, **options)
+
+    return open_it
 
 
 _NO_BRACKETS = str.maketrans("[]/ ", "____")
@@ -280,11 +337,7 @@ def new_notebook(cells: Sequence[str]) -> nbformat.NotebookNode:
 
 
 async def _kernel_ready(page: Page) -> None:
-    ready = """() => {
-        const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
-        return kernel?.status === 'idle' && document.querySelector('.jp-Notebook');
-    }"""
-    await page.wait_for_function(ready, timeout=90 * SECONDS)
+    await page.wait_for_function(KERNEL_IS_IDLE, timeout=90 * SECONDS)
 
 
 async def _shut_down(page: Page) -> None:

@@ -201,6 +201,59 @@ async def test_an_older_state_of_the_kernel_never_replaces_a_newer_one(open_note
     assert await notebook.page.evaluate(METADATA) == newer == kept(notebook.path)
 
 
+@FRONT_ENDS
+async def test_metadata_that_the_kernel_has_not_seen_are_told_to_it_not_replaced(
+    open_notebook: OpenNotebook, front_end: str
+) -> None:
+    make = "from runcell_nb.notebook.keeper import MetadataKeeper\nheld = []\n"
+    cells = [
+        make + "keeper = MetadataKeeper(held.append)",
+        KEEP,
+        "print('held', [state['n'] for state in held])",
+        "keeper.saw(held[0])\nkeeper.keep({'version': 1, 'n': 5})",
+    ]
+    notebook = await open_notebook(cells, front_end=front_end)
+    await notebook.run_cell(0)
+    others = {"version": 1, "n": 9, "revision": 2**53 - 1}  # of another kernel, and higher than any
+    await notebook.page.evaluate(
+        "(value) => window.jupyterapp.shell.currentWidget.context.model.setMetadata('runcell', value)", others
+    )
+    for _ in range(2):
+        await notebook.run_cell(1)
+    await notebook.run_cell(2)
+    await expect(notebook.output(2)).to_have_text("held [9]")
+    assert await notebook.page.evaluate(METADATA) == others
+    await notebook.run_cell(3)
+    await number(notebook.path, 5)
+    await notebook.run_cell(1)
+    await number(notebook.path, 3)
+    await no_dialog(notebook.page)
+
+
+@FRONT_ENDS
+async def test_a_command_in_a_kernel_that_found_no_file_loses_no_thread(
+    open_notebook: OpenNotebook, front_end: str
+) -> None:
+    cells = [
+        "import os\nos.environ.pop('JPY_SESSION_NAME', None)\n"
+        "%load_ext runcell_nb\n%config Runcell.model = 'local/demo'",
+        "%%runcell\nCreate a.txt with the text: one",
+        "%runcell thread new other",
+    ]
+    notebook = await open_notebook(cells, front_end=front_end)
+    await notebook.run_cell(0)
+    await notebook.run_cell(1)
+    first = await on_disk(notebook.path, lambda found: "main" in found.get("threads", {}))
+    await notebook.restart()
+    await notebook.run_cell(0)
+    await notebook.run_cell(2)
+    then = await on_disk(notebook.path, lambda found: "other" in found["threads"])
+    assert then["threads"]["main"]["messages"] == first["threads"]["main"]["messages"]
+    assert then["activeThread"] == "other"
+    assert then["sandboxes"]["main"]["files"] == first["sandboxes"]["main"]["files"] is not None
+    await no_dialog(notebook.page)
+
+
 async def test_many_states_and_a_save_of_the_user_never_conflict(open_notebook: OpenNotebook) -> None:
     notebook = await open_notebook([MAKE, *[KEEP] * 20])
     page = notebook.page

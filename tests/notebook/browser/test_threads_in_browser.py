@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
-
 import nbformat
 import pytest
 
-from .conftest import KERNEL_IS_IDLE, SECONDS, OpenNotebook, kept
+from .conftest import KERNEL_IS_IDLE, SECONDS, OpenNotebook, kept, kept_messages
 
 FRONT_ENDS = pytest.mark.parametrize("front_end", ["lab", "notebook"])
 
@@ -20,24 +17,6 @@ TOLD = """session = get_ipython().magics_manager.registry['RuncellMagics'].sessi
 shown = await (await session.sandbox()).exec('cat a.txt')
 print('told', len(session.thread.messages), session.book.names, shown.stdout.split())"""
 
-RESTART = """async () => {
-    const widget = window.jupyterapp.shell.currentWidget;
-    for (const cell of widget.content.widgets) {
-        if (cell.model.type === 'code') cell.model.executionCount = null;
-    }
-    await widget.sessionContext.restartKernel();
-}"""
-
-
-async def kept_messages(path: Path, count: int) -> list[str]:
-    """Wait until the file holds so many messages of the main thread."""
-    for _ in range(600):
-        messages = kept(path).get("threads", {}).get("main", {}).get("messages", [])
-        if len(messages) == count:
-            return [message["content"] for message in messages]
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"never kept: {str(kept(path))[:300]}")
-
 
 @FRONT_ENDS
 async def test_restart_and_run_all_twice_leaves_the_same_thread(
@@ -47,8 +26,7 @@ async def test_restart_and_run_all_twice_leaves_the_same_thread(
     await notebook.run_all()
     told = await kept_messages(notebook.path, 4)
     for _ in range(2):
-        await notebook.page.evaluate(RESTART)
-        await notebook.page.wait_for_function(KERNEL_IS_IDLE, timeout=60 * SECONDS)
+        await notebook.restart()
         await notebook.run_all()
         assert "told 4 ['main'] ['one', 'two']" in await notebook.output(3).inner_text()
     assert await kept_messages(notebook.path, 4) == told

@@ -1,8 +1,8 @@
-// Where the browser is drawn: in the HTML output that holds its static listing.
+// A widget that is drawn in the HTML output that holds its static copy: the file browser, the thread browser.
 //
 // A display of the widget itself would leave a notebook that prints an error once the kernel is gone. So Python
-// displays a listing with a mark, and here the mark is found in the page and the browser put in place of the listing.
-// The listing in the notebook is brought up to date while nobody uses the browser.
+// displays a copy with a mark, and here the mark is found in the page and the widget put in place of the copy.
+// The copy in the notebook is brought up to date while nobody uses the widget.
 
 const SETTLE = 1_500;
 
@@ -10,7 +10,7 @@ const SETTLE = 1_500;
 class OutputPlaces {
   /** `make()` returns a new panel: `root`, `moved()`, `dispose()`. */
   constructor(place, make) {
-    this.selector = `[data-runcell-files="${CSS.escape(place)}"]`;
+    this.selector = `[data-runcell-place="${CSS.escape(place)}"]`;
     this.make = make;
     this.panels = new Map();
     this.observer = new MutationObserver(() => this.look());
@@ -32,7 +32,7 @@ class OutputPlaces {
     }
   }
 
-  /** Take the panels away: the listings are seen again. */
+  /** Take the panels away: the copies are seen again. */
   end() {
     this.observer.disconnect();
     for (const [place, panel] of this.panels) {
@@ -48,7 +48,7 @@ class OutputPlaces {
   }
 }
 
-/** Keeps the listing that stands in the notebook's outputs up to date: while nobody uses the browser, and when it is saved. */
+/** Keeps the copy that stands in the notebook's outputs up to date: while nobody uses the widget, and when it is saved. */
 class StaticCopy {
   constructor(model, places) {
     this.model = model;
@@ -60,7 +60,7 @@ class StaticCopy {
     this.context?.saveState?.connect(this.saving);
   }
 
-  /** Files have changed: ask for a listing once they rest. */
+  /** Something has changed: ask for a copy once it rests. */
   soon() {
     if (!this.context) return;
     clearTimeout(this.timer);
@@ -72,14 +72,14 @@ class StaticCopy {
     this.rest();
   }
 
-  /** Write the listing now or, while somebody uses the browser, later: it is drawn anew by that. */
+  /** Write the copy now or, while somebody uses the widget, later: it is drawn anew by that. */
   rest() {
     clearTimeout(this.resting);
     if (this.places.used) this.resting = setTimeout(() => this.rest(), SETTLE);
     else this.write();
   }
 
-  /** Write the listing into the outputs that carry the mark. */
+  /** Write the copy into the outputs that carry the mark. */
   write() {
     if (!this.bundle) return;
     const held = this.places.used ? document.activeElement : null;
@@ -118,5 +118,72 @@ function onKernelEnd(model, call) {
   return () => {
     session?.statusChanged?.disconnect(status);
     session?.kernelChanged?.disconnect(changed);
+  };
+}
+
+/** A store whose panels are drawn in the notebook's outputs; one that extends it takes what the messages add up to. */
+class PlacedStore extends NumberedStore {
+  /** `Panel` draws a store: `root`, `refresh()`, `receive(message, buffers)`, `moved()`, `kernelEnded()`, `dispose()`. */
+  constructor(model, Panel) {
+    super(model);
+    this.Panel = Panel;
+    this.head = null;
+  }
+
+  /** Draw the panels and ask for what they show. */
+  start() {
+    this.places = new OutputPlaces(this.model.get("place"), () => this.panel());
+    this.copy = new StaticCopy(this.model, this.places);
+    this.unwatch = onKernelEnd(this.model, () => this.kernelEnded());
+    this.resync();
+  }
+
+  panel() {
+    const panel = new this.Panel(this);
+    this.views.add(panel);
+    return panel;
+  }
+
+  receive(message, buffers) {
+    super.receive(message);
+    if (message.type === "static") this.copy.take(message.bundle);
+    else for (const view of this.views) view.receive(message, buffers);
+  }
+
+  /** There is something new to show. */
+  show(head) {
+    this.head = head;
+    for (const view of this.views) view.refresh();
+    this.copy.soon();
+  }
+
+  kernelEnded() {
+    this.copy.end();
+    for (const view of this.views) view.kernelEnded();
+  }
+
+  end() {
+    this.unwatch();
+    this.copy.end();
+    this.places.end();
+  }
+}
+
+/** The widget of a store that is drawn in the notebook's outputs. */
+function placedWidget(Store, Panel) {
+  let store;
+  return {
+    initialize({ model }) {
+      store = new Store(model, Panel);
+      model.on("msg:custom", (message, buffers) => store.receive(message, buffers));
+      store.start();
+      return () => store.end();
+    },
+    // Only for places that show the widget itself: a container of widgets, or a page that our script cannot reach.
+    render({ el }) {
+      const panel = store.panel();
+      el.append(panel.root);
+      return () => panel.dispose();
+    },
   };
 }

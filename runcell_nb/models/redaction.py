@@ -1,13 +1,14 @@
-"""Keys and tokens out of what a notebook stores: it is mailed, pushed and published."""
+"""Keys and tokens out of what a notebook or a recording stores: it is mailed, pushed and published."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
-from runcell_nb.models.redact import redact
+from .redact import redact
 
 _SEPARATOR = "\n\x000\x00\n"
 """Between texts that are looked at together: no environment variable has a NUL, and no pattern spans one.
@@ -42,10 +43,15 @@ def known_secrets() -> list[bytes]:
 
     They are for files. What merely looks like a key does not count there: a file is the user's work.
     """
-    held = {value.strip() for name, value in os.environ.items() if _is_secret(name)}
+    return list(_secrets_of(tuple(os.environ.items())))
+
+
+@lru_cache(maxsize=4)
+def _secrets_of(environment: tuple[tuple[str, str], ...]) -> tuple[bytes, ...]:
+    held = {value.strip() for name, value in environment if _is_secret(name)}
     known = [secret for secret in held if len(secret) >= _SHORTEST]
     spellings = {*known, *(json.dumps(secret)[1:-1] for secret in known)}
-    return sorted(spelling.encode("utf-8", "surrogateescape") for spelling in spellings)
+    return tuple(sorted(spelling.encode("utf-8", "surrogateescape") for spelling in spellings))
 
 
 class _CleanTexts:
