@@ -22,3 +22,8 @@ def system_prompt(own: str | None, sandbox: Sandbox, task: str | None = None) ->
     """
     parts = [own, _WORKSPACE, sandbox.shell_notes, task]
     return "\n\n".join(part for part in parts if part)
+
+
+def own_part(system: str) -> str:
+    """Return what of a system prompt is the agent's `system_prompt` option; all of one that is not of here."""
+    return system.partition(_WORKSPACE)[0].rstrip("\n")

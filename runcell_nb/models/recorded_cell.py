@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .normal_message import key_digest, normal_text
-
-if TYPE_CHECKING:
-    from .recording import KeptResult, RecordedStep
+from .recorded_step import KeptResult, RecordedStep
 
 MAX_PROMPT = 200
 """Characters of a cell's prompt that a recording has; the digest is of all of it."""

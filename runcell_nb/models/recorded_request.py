@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
+from runcell_nb.core.builtin_tools import BUILTIN_TOOLS
 from runcell_nb.core.gateway import ModelRequest, ToolSpec
 from runcell_nb.core.messages import Message
+from runcell_nb.core.prompt import own_part
+from runcell_nb.core.submission import SUBMIT_RESULT
 
 from .normal_message import digest_of, key_digest, normal_json, normal_message, normal_text
 
@@ -30,7 +33,7 @@ class RequestHead:
     Attributes:
         digest: Of all the rest.
         model: As the gateway names it.
-        system: System prompt.
+        system: The agent's own part of the system prompt; what the package tells the model does not count.
         thinking_level: None when it is not sent.
         tools: Digests of the tools' specs, in order.
     """
@@ -103,7 +106,7 @@ class RequestReader:
         asked = (request.model, request.system, request.thinking_level, tools)
         head = self._heads.get(asked)
         if head is None:
-            system = None if request.system is None else normal_text(request.system)
+            system = None if request.system is None else normal_text(own_part(request.system))
             head = self._heads[asked] = head_of(
                 normal_text(request.model), system, request.thinking_level, tools
             )
@@ -114,13 +117,23 @@ class RequestReader:
         if known not in self._specs:
             if len(self._specs) > _MAX_KNOWN:
                 self._specs.clear()
-            stored = normal_json(
-                {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
-            )
+            stored = normal_json(_told_of(spec))
             digest = digest_of(stored)
             self.tools[digest] = stored
             self._specs[known] = digest, spec.parameters  # held, so that no other gets the same id
         return self._specs[known][0]
+
+
+def _told_of(spec: ToolSpec) -> dict[str, Any]:
+    """Return what of a tool counts: of those that come with the package only what the user decides.
+
+    Otherwise every release that words one of them better would make all recordings useless.
+    """
+    if spec.name in BUILTIN_TOOLS:
+        return {"name": spec.name}
+    if spec.name == SUBMIT_RESULT:
+        return {"name": spec.name, "parameters": spec.parameters}
+    return {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
 
 
 def head_of(

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from runcell_nb.core.gateway import ModelInfo
-from runcell_nb.core.messages import ToolResultBlock
 
 from .normal_message import canonical_arguments
 from .recorded_cell import RecordedCell
 from .recorded_request import NormalRequest, RequestHead, normal_request
 from .recorded_response import CallPart, RecordedResponse
+from .recorded_step import KeptResult, RecordedStep
 
 VERSION = 1
 """Of the format that this version writes; it reads no newer one."""
@@ -46,34 +46,6 @@ class RecordedRequest:
             if request.after is None:
                 return [message for part in reversed(parts) for message in part]
             request = request.after
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordedStep:
-    """One request that was asked, with the response that it got.
-
-    Attributes:
-        key: Of the request.
-        response: That one of its responses.
-    """
-
-    key: str
-    response: RecordedResponse
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptResult:
-    """The result of a call of a tool with `record=True`.
-
-    Attributes:
-        name: Of the tool.
-        arguments: As canonical JSON.
-        result: As the model read it.
-    """
-
-    name: str
-    arguments: str
-    result: ToolResultBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from .asked_gateway import AskedGateway
 from .normal_message import canonical_arguments
 from .recorded_request import RequestReader
 from .recorded_response import RecordedResponse, ResponseRecorder
-from .recording import KeptResult, RecordedStep, Recording
+from .recorded_step import KeptResult, RecordedStep
+from .recording import Recording
 
 
 class RecordingGateway:

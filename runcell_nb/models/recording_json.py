@@ -17,7 +17,8 @@ from .normal_message import lines_of
 from .recorded_cell import RecordedCell
 from .recorded_request import RequestHead
 from .recorded_response import CallPart, ErrorPart, Part, Piece, RecordedResponse
-from .recording import VERSION, KeptResult, RecordedRequest, Recording
+from .recorded_step import KeptResult
+from .recording import VERSION, RecordedRequest, Recording
 from .redaction import redacted_texts, texts_in, with_texts
 
 TOKENS = {

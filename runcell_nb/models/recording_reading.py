@@ -21,7 +21,8 @@ from .normal_message import digest_of
 from .recorded_cell import RecordedCell
 from .recorded_request import RequestHead, head_of, normal_request
 from .recorded_response import CallPart, ErrorPart, Part, Piece, RecordedResponse, SaidPart
-from .recording import VERSION, KeptResult, RecordedRequest, RecordedStep, Recording
+from .recorded_step import KeptResult, RecordedStep
+from .recording import VERSION, RecordedRequest, Recording
 from .recording_json import TOKENS
 
 T = TypeVar("T")
@@ -99,8 +100,9 @@ class _Reading:
     def _tool(self, value: Any, where: str) -> str:
         spec = _object(value, where)
         _member(spec, "name", _text, where)
-        _member(spec, "description", _text, where)
-        _member(spec, "parameters", _object, where)
+        for part, check in (("description", _text), ("parameters", _object)):
+            if part in spec:  # of the package's own tools only what the user decides is kept
+                _member(spec, part, check, where)
         digest = digest_of(spec)
         self.recording.tools[digest] = spec
         return digest

@@ -20,7 +20,8 @@ from .normal_message import canonical_arguments
 from .recorded_cell import RecordedCell
 from .recorded_request import NormalRequest, RequestReader
 from .recorded_response import RecordedResponse
-from .recording import KeptResult, RecordedStep, Recording
+from .recorded_step import KeptResult, RecordedStep
+from .recording import Recording
 from .request_difference import request_difference, step_names
 
 ReplayMode = Literal["strict", "auto"]

@@ -9,7 +9,8 @@ from itertools import islice, takewhile
 from typing import Any
 
 from .recorded_request import NormalRequest, RequestHead
-from .recording import RecordedRequest, RecordedStep, Recording
+from .recorded_step import RecordedStep
+from .recording import RecordedRequest, Recording
 
 MAX_LINES = 20
 """Lines of one difference."""
@@ -94,14 +95,15 @@ def _tool_differences(then: RequestHead, known: Tools, now: RequestHead, tools: 
         return
     old = {str(known[digest]["name"]): known[digest] for digest in then.tools}
     new = {str(tools[digest]["name"]): tools[digest] for digest in now.tools}
-    for name in new.keys() - old.keys():
+    for name in sorted(new.keys() - old.keys()):
         yield f"tool {name!r}: added"
-    for name in old.keys() - new.keys():
+    for name in sorted(old.keys() - new.keys()):
         yield f"tool {name!r}: removed"
     for name in [name for name in old if name in new]:
         for part, title in (("description", "description"), ("parameters", "schema")):
-            if old[name][part] != new[name][part]:
-                changed = _diff(_shown(old[name][part]), _shown(new[name][part]))
+            then_part, now_part = old[name].get(part), new[name].get(part)
+            if then_part != now_part:
+                changed = _diff(_shown(then_part), _shown(now_part))
                 yield f"tool {name!r}: {title} changed:{changed}"
     if old == new:
         yield f"tools: their order changed, recorded {list(old)}, now {list(new)}"

@@ -23,8 +23,8 @@ MAX_REVISION = 2**40
 
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}|#[0-9]+")
 _KEPT = "kept:"
-"""Before the address of a cell in a turn that was read: VS Code numbers the cells anew when a notebook is opened,
-so that by then another cell may have the address.
+"""Before the address of a cell in a turn that was read: VS Code numbers the cells anew when a notebook is
+opened, so that by then another cell may have the address.
 """
 
 _MAX_COUNT = 2**52
@@ -365,7 +365,7 @@ def _turn_from(what: str, entry: Any, thread: Thread) -> Turn:
 
 def _is_address(cell: str) -> bool:
     """Tell an address of a cell from an id, and from a place in the order of a kernel's cells."""
-    return not cell.startswith(_KEPT) and _CELL_ID.fullmatch(cell) is None
+    return cell != "" and not cell.startswith(_KEPT) and _CELL_ID.fullmatch(cell) is None
 
 
 def _kept_cell(cell: str) -> str:

@@ -1,4 +1,4 @@
-"""A local server that streams canned OpenAI chat completions: 10 tool calls, then an answer."""
+"""A local server that streams canned OpenAI chat completions: tool calls (10 unless told), then an answer."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def chunks(deltas: int, call: int | None) -> bytes:
     return b"".join([*parts, b"data: [DONE]\n\n"])
 
 
-async def serve(deltas: int) -> None:
+async def serve(deltas: int, calls: int = CALLS) -> None:
     """Serve until the process is ended; the port is the first line printed."""
-    each = deltas // (CALLS + 1)
+    each = deltas // (calls + 1)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
@@ -57,7 +57,7 @@ async def serve(deltas: int) -> None:
             )
             request = json.loads(await reader.readexactly(length))
             done = sum(message["role"] == "tool" for message in request["messages"])
-            body = chunks(each, done if done < CALLS else None)
+            body = chunks(each, done if done < calls else None)
             headers = (
                 f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {len(body)}\r\n\r\n"
             )
@@ -76,4 +76,4 @@ async def serve(deltas: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(*map(int, sys.argv[1:])))

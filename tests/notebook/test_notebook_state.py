@@ -115,7 +115,7 @@ def test_whatever_was_said_comes_back(log: list[Any], prompt: str, data: Any) ->
     before = book.active.mark()
     messages = valid_log([user_text("x"), *log]).messages
     book.active.thread.record(prompt, prompt, messages, data=data, has_data=True)
-    run = {"cell": prompt, "prompt": prompt, "model": prompt, "tokens": 1, "cost": prompt}
+    run = {"cell": "c1", "prompt": prompt, "model": prompt, "tokens": 1, "cost": prompt}
     book.add_turn(book.active, before, files_before=None, files_after=None, **run)
 
     loaded = state_from_metadata(kept(book))
