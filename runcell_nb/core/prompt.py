@@ -25,5 +25,5 @@ def system_prompt(own: str | None, sandbox: Sandbox, task: str | None = None) ->
 
 
 def own_part(system: str) -> str:
-    """Return what of a system prompt is the agent's `system_prompt` option; all of one that is not of here."""
+    """Return the `system_prompt` option that is in a system prompt; all of one that is not of here."""
     return system.partition(_WORKSPACE)[0].rstrip("\n")

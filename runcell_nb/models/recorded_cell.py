@@ -82,7 +82,16 @@ def file_digests(files: Mapping[str, bytes]) -> dict[str, str]:
     Args:
         files: Content by path.
     """
-    each = {path: hashlib.sha256(data).hexdigest()[:_DIGEST_CHARS] for path, data in sorted(files.items())}
+    return short_digests({path: hashlib.sha256(data).hexdigest() for path, data in files.items()})
+
+
+def short_digests(files: Mapping[str, str]) -> dict[str, str]:
+    """Return the same for files whose digests are known.
+
+    Args:
+        files: SHA-256 of the content by path, hexadecimal.
+    """
+    each = {path: digest[:_DIGEST_CHARS] for path, digest in sorted(files.items())}
     if len(each) <= MAX_FILES:
         return each
     whole = "\n".join(f"{digest} {path}" for path, digest in each.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +50,7 @@ class ReplayGateway:
         timing: Whether the deltas take the time that they took then.
         name: Of the model; by default that of `gateway`, else the only one that is recorded.
         expected: Replay what this cell recorded and nothing else; None for the whole recording.
+        note: What else is known to differ, told with every difference.
 
     Attributes:
         name: Of the model, as it is asked.
@@ -73,6 +74,7 @@ class ReplayGateway:
         timing: bool = False,
         name: str | None = None,
         expected: RecordedCell | None = None,
+        note: str | None = None,
     ) -> None:
         if mode not in ("strict", "auto"):
             raise InvalidOptionError(f"mode must be 'strict' or 'auto', got {mode!r}.")
@@ -82,7 +84,7 @@ class ReplayGateway:
             )
         self.recording = _recording_of(recording)
         self._asked = None if gateway is None else AskedGateway(gateway)
-        self._timing = timing
+        self._timing, self._note = timing, note
         self._reader = RequestReader()
         steps = self.recording.steps if expected is None else list(expected.steps)
         results = self.recording.results if expected is None else expected.results
@@ -110,11 +112,7 @@ class ReplayGateway:
         Raises:
             ReplayError: Names what was not.
         """
-        unused = self.unused
-        if unused:
-            names = "; ".join(step_names(self.recording, unused))
-            count = "1 recorded request was" if len(unused) == 1 else f"{len(unused)} recorded requests were"
-            raise ReplayError(f"{count} never asked: {names}. {HOW_TO_RENEW}")
+        _check_none(self.recording, self.unused)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
         """Answer one request from the recording.
@@ -207,7 +205,7 @@ class ReplayGateway:
             times = "once" if count == 1 else f"{count} times"
             return f"A request was recorded {times} and asked once more. {HOW_TO_RENEW}"
         difference = request_difference(normal, self._reader.tools, self.recording, self.unused)
-        return f"{difference}\n{HOW_TO_RENEW}"
+        return "\n".join(filter(None, [difference, self._note, HOW_TO_RENEW]))
 
     def _default_name(self, expected: RecordedCell | None) -> str:
         if self._asked is not None:
@@ -222,6 +220,27 @@ class ReplayGateway:
     def _recorded_models(self) -> str:
         names = ", ".join(map(repr, self.recording.infos)) or "none"
         return f"recorded are {names}"
+
+
+def check_used(recording: Recording, asked: Iterable[RecordedStep]) -> None:
+    """Check that everything in a recording has been asked, by several gateways together.
+
+    Args:
+        recording: Of all of them.
+        asked: Their `steps`.
+
+    Raises:
+        ReplayError: Names what was not.
+    """
+    used = {id(step.response) for step in asked}
+    _check_none(recording, [step for step in recording.steps if id(step.response) not in used])
+
+
+def _check_none(recording: Recording, unused: Sequence[RecordedStep]) -> None:
+    if unused:
+        names = "; ".join(step_names(recording, unused))
+        count = "1 recorded request was" if len(unused) == 1 else f"{len(unused)} recorded requests were"
+        raise ReplayError(f"{count} never asked: {names}. {HOW_TO_RENEW}")
 
 
 def _recording_of(value: Any) -> Recording:

@@ -15,6 +15,7 @@ from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.gateway import ThinkingLevel
 
 from .option_line import EXPRESSION_INPUT, OPTIONS, given_options
+from .replay_mode import MODES, Mode
 
 THINKING_LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
 
@@ -42,6 +43,7 @@ class CellOptions:
         max_tokens: Tokens of all requests.
         max_requests: Requests to the model.
         max_seconds: Deadline of the run.
+        replay: Whether it is answered from the recording.
         fresh: Start from an empty thread and sandbox.
         background: Return at once and go on in the cell's view.
         quiet: Show only the answer, when the run is over.
@@ -60,6 +62,7 @@ class CellOptions:
     max_tokens: int | None = None
     max_requests: int | None = None
     max_seconds: float | None = None
+    replay: Mode | None = None
     fresh: bool = False
     background: bool = False
     quiet: bool = False
@@ -109,7 +112,7 @@ def _value(name: str, values: Sequence[str]) -> Any:
         return read(values[0])
     except ValueError:
         flag = next(option.flags[-1] for option in OPTIONS if option.name == name)
-        close = difflib.get_close_matches(values[0], THINKING_LEVELS, n=1) if read is _level else ()
+        close = difflib.get_close_matches(values[0], _WORDS.get(name, ()), n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise InvalidOptionError(f"%%runcell: {flag} takes {takes}, got {values[0]!r}{hint}.") from None
 
@@ -141,6 +144,12 @@ def _level(text: str) -> str:
     return text
 
 
+def _mode(text: str) -> str:
+    if text not in MODES:
+        raise ValueError
+    return text
+
+
 def _from_zero(text: str) -> int:
     number = int(text)
     if number < 0:
@@ -162,11 +171,15 @@ def _amount(text: str) -> float:
     return number
 
 
+_WORDS = {"thinking": THINKING_LEVELS, "replay": MODES}
+"""What the value of an option can be, where these are few."""
+
 _COUNT = (_from_one, "a whole number from 1")
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "schema": (_variable, "the name of a type of the notebook"),
     "out": (_free_variable, "the name of a variable that Python and IPython do not use themselves"),
     "thinking": (_level, f"one of {', '.join(THINKING_LEVELS)}"),
+    "replay": (_mode, f"one of {', '.join(MODES)}"),
     "max_repairs": (_from_zero, "a whole number from 0"),
     "max_cost": (_amount, "a positive number of US dollars"),
     "max_tokens": _COUNT,

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 from runcell_nb.core.agent import Agent
 from runcell_nb.core.events import RunStartedEvent
+from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.result import RunResult
 from runcell_nb.core.run import AgentRun
 from runcell_nb.core.sandbox import Sandbox
+from runcell_nb.models.recorded_cell import short_digests
 
 from .cell_inputs import CellInput, note_of, read_cell_inputs
 from .cell_options import CellOptions
@@ -22,6 +24,7 @@ from .cost import CostTally
 from .file_history import FileHistory
 from .interrupt import Stopper
 from .notebook_thread import NotebookThread, ThreadMark
+from .playback import Playback
 from .run_end import STOPPED, end_of
 from .sandbox_shelf import SandboxShelf
 from .shown_text import count_text
@@ -55,6 +58,7 @@ class Notebook(Protocol):
     def remember(  # noqa: D102
         self, thread: NotebookThread, cell: str, prompt: str, options: CellOptions, model: str
     ) -> None: ...
+    async def record(self, playback: Playback, *, failed: bool) -> str | None: ...  # noqa: D102
     def spend(self, meter: RunMeter, state: str, thread: str, cell: str) -> None: ...  # noqa: D102
     def files_changed(self) -> None: ...  # noqa: D102
 
@@ -90,6 +94,14 @@ class _Ground:
     told: list[str] = field(default_factory=list)
 
 
+def _unsay(ground: _Ground) -> None:
+    """Take a run out of its conversation that had told it before it turned out to be none."""
+    thread, mark = ground.thread, ground.mark
+    if mark is not None and thread.thread.message_count > mark.messages:
+        log = None if mark.log is None else len(mark.log)
+        thread.put(thread.thread.rewound(mark.messages, log), thread.turns)
+
+
 class CellRun:
     """The run of one cell.
 
@@ -97,9 +109,11 @@ class CellRun:
         session: Of the notebook.
         options: Of the cell.
         prompt: As typed.
-        agent: Answers it.
+        agents: Makes the agent that answers it, from a model id or a gateway.
         schema: Of the result's data; None for text.
         cell: To which the turn will belong.
+        model: What answers: a model id or a gateway.
+        playback: Of the recording; None where the cell is neither replayed nor recorded.
     """
 
     def __init__(
@@ -107,14 +121,18 @@ class CellRun:
         session: Notebook,
         options: CellOptions,
         prompt: str,
-        agent: Agent,
+        agents: Callable[[str | ModelGateway], Agent],
         schema: Any,
         cell: str,
+        model: str | ModelGateway,
+        playback: Playback | None = None,
     ) -> None:
         self._session = session
         self._options = options
         self._prompt = prompt
-        self._agent = agent
+        self._agents = agents
+        self._model = model
+        self._playback = playback
         self._schema = schema
         self._cell = cell
         self._place = ""
@@ -138,11 +156,12 @@ class CellRun:
         self._started = started
         ground = await stop.during(self._prepared())
         try:
+            agent = self._agents(self._answering(ground))
             # The view comes first: a run without one could not be stopped.
             view = self._session.view(stop, self._options, ground.thread)
             for note in ground.notes:
                 view.tell(note)
-            run = self._agent.stream(
+            run = agent.stream(
                 "\n\n".join([self._prompt, *filter(None, [note_of(ground.inputs), *ground.told])]),
                 schema=self._schema,
                 files=[entry.file for entry in ground.inputs],
@@ -155,6 +174,16 @@ class CellRun:
         except BaseException:
             await self._taken_back(ground)
             raise
+
+    def _answering(self, ground: _Ground) -> str | ModelGateway:
+        """Return what answers: the model, or the recording."""
+        if self._playback is None:
+            return self._model
+        digests = self._session.files.digests(ground.before)
+        model, note = self._playback.begin(None if digests is None else short_digests(digests))
+        if note is not None:
+            ground.notes.append(note)
+        return model
 
     async def _prepared(self) -> _Ground:
         """Make everything ready; whatever goes wrong here has changed nothing."""
@@ -248,8 +277,14 @@ class CellRun:
         telling = asyncio.ensure_future(self._tell(run, view, meter))
         try:
             result = await run.result()
+            if self._playback is not None:
+                self._playback.check()
         except BaseException as error:
-            await self._end(telling, view, meter, ground, *end_of(error))
+            state, message = end_of(error)
+            if state == "failed":
+                await self._recorded(view, failed=True)
+            _unsay(ground)
+            await self._end(telling, view, meter, ground, state, message)
             raise
         await asyncio.wait({telling}, timeout=SETTLE_SECONDS)  # the turn has what the last events tell
         session.remember(ground.thread, self._cell, self._prompt, self._options, meter.model)
@@ -257,11 +292,25 @@ class CellRun:
             session.namespace[self._options.out] = result
         if self._schema is not None:
             view.show_data(result.data)
+        await self._recorded(view, failed=False)
         await self._keep(ground, meter, view)
         await self._end(telling, view, meter, ground, "done")
         shown = session.in_kernel and not view.failed and not self._options.background
         session.last_result = result if shown else None
         return result
+
+    async def _recorded(self, view: GuardedView, *, failed: bool) -> None:
+        """Let the notebook take what was recorded, and say what was replayed; a fault there is one line."""
+        if self._playback is None:
+            return
+        told = None if failed else self._playback.told()
+        try:
+            notes = [told, await self._session.record(self._playback, failed=failed)]
+        except Exception as error:
+            view.complain("what was recorded", error)
+            notes = [told]
+        for note in filter(None, notes):
+            view.tell(note)
 
     async def _keep(self, ground: _Ground, meter: RunMeter, view: GuardedView) -> None:
         """Make the run a turn of its thread, and let the notebook keep it; a fault there is one line."""

@@ -14,20 +14,20 @@ from runcell_nb.core.limits import RunLimits
 from .cell_options import CellOptions
 
 
-def agent_of(options: CellOptions, namespace: Mapping[str, Any], answering: str) -> Agent:
+def agent_of(options: CellOptions, namespace: Mapping[str, Any], model: str | ModelGateway) -> Agent:
     """Return the agent that answers a cell.
 
     Args:
         options: Of the cell.
         namespace: Of the notebook.
-        answering: Model of cells that name none.
+        model: What answers.
 
     Raises:
         InvalidOptionError: A tool that is not there or is none.
         CredentialError: A source of credentials that is refused.
     """
     return create_agent(
-        model_of(options.model, namespace, answering),
+        model,
         tools={name: _held(name, namespace, "--tools", "function") for name in options.tools},
         max_repairs=1 if options.max_repairs is None else options.max_repairs,
         thinking_level=options.thinking,
@@ -40,6 +40,11 @@ def model_of(name: str | None, namespace: Mapping[str, Any], answering: str) -> 
         return answering
     held = namespace.get(name)
     return held if isinstance(held, ModelGateway) and not isinstance(held, type) else name
+
+
+def name_of(model: str | ModelGateway) -> str:
+    """Return the name under which a model is asked."""
+    return model if isinstance(model, str) else str(getattr(model, "name", type(model).__name__))
 
 
 def schema_of(options: CellOptions, namespace: Mapping[str, Any]) -> Any:

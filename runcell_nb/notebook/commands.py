@@ -17,13 +17,14 @@ from .cell_options import words_of
 from .command_words import one_name, up_to
 from .diff_command import diff_command
 from .export import export_script
+from .recording_commands import record_command, replay_command
 from .sandbox_commands import sandbox_command
 from .session import NotebookSession
 from .shown_text import count_text, one_line, visible
 from .spending import CellUsage
 from .thread_commands import thread_command
 
-_LATER = frozenset(("apply", "record", "redo", "replay", "rewind", "ui"))
+_LATER = frozenset(("apply", "redo", "rewind", "ui"))
 """Commands that are planned; whoever tries one should not be told to have mistyped it."""
 
 Command = Callable[[NotebookSession, list[str]], Any]
@@ -69,8 +70,8 @@ def _status(session: NotebookSession, _arguments: list[str]) -> str:
             f"thread   {thread.name}, {count_text(len(thread.turns), 'turn')}",
             f"sandbox  {session.shelf.active} ({kind}), {count_text(len(files), 'file')}",
             f"spent    {_spent(session)}",
-            "commands model [NAME], thread, sandbox, files, diff, history, usage, export FILE.py; "
-            "%%runcell? explains the cells",
+            "commands model [NAME], thread, sandbox, files, diff, history, usage, record, replay, "
+            "export FILE.py; %%runcell? explains the cells",
         ]
     )
 
@@ -152,4 +153,6 @@ _COMMANDS: dict[str, Command] = {
     "history": _history,
     "export": _export,
     "usage": _usage,
+    "record": record_command,
+    "replay": replay_command,
 }

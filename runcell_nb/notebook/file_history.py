@@ -163,6 +163,11 @@ class FileHistory:
         for state in (*other._states.values(), *[self._states[state_id] for state_id in own]):
             self._add(state, contents)
 
+    def digests(self, state_id: str | None) -> Mapping[str, str] | None:
+        """Return the SHA-256 of each file of a state, hexadecimal; None when the state is not kept."""
+        state = None if state_id is None else self._states.get(state_id)
+        return None if state is None else state.files
+
     def contents(self, state_id: str | None) -> dict[str, bytes | str] | None:
         """Return the files of a state: the content, or the digest of one that is not kept.
 

@@ -69,6 +69,11 @@ class Keeping:
         """Return whether somebody sits at the front end: runners that execute a notebook answer nothing."""
         return self._memory.has_person()
 
+    @property
+    def memory(self) -> NotebookMemory:
+        """Where the notebook's metadata is read and written."""
+        return self._memory
+
     async def turn(self, thread: NotebookThread) -> dict[str, Any] | None:
         """Keep a new turn, whatever interrupts the cell meanwhile.
 
@@ -152,7 +157,7 @@ class Keeping:
             (thread.name, thread.thread.id, thread.rewound_from, thread.made_by, tuple(thread.turns))
             for thread in book
         ]
-        return book.active.name, threads, self._notebook.shelf.kept()
+        return book.active.name, threads, self._notebook.shelf.kept(), id(self._memory.recordings)
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:

@@ -56,7 +56,7 @@ class RuncellMagics(Magics):
 
         %%runcell [-m MODEL] [-t THREAD] [-s SANDBOX] [--schema NAME] [--in NAME ...] [--out NAME]
                   [--tools NAME ...] [--thinking LEVEL] [--max-repairs N] [--max-cost USD] [--max-tokens N]
-                  [--max-requests N] [--max-seconds S] [--fresh] [--background] [--quiet]
+                  [--max-requests N] [--max-seconds S] [--replay MODE] [--fresh] [--background] [--quiet]
         the prompt, byte for byte
 
         Who answers, and where
@@ -65,6 +65,7 @@ class RuncellMagics(Magics):
                                 ModelGateway; for this cell only, see %runcell model
           -t, --thread THREAD   the conversation that the cell continues; see %runcell thread
           -s, --sandbox SANDBOX the files and commands that it works with; see %runcell sandbox
+          --replay MODE         answer from the recording: strict, auto or off; see %runcell replay
           --fresh               start from an empty thread and sandbox
           --thinking LEVEL      off, minimal, low, medium, high or xhigh
 
@@ -121,6 +122,10 @@ class RuncellMagics(Magics):
         %runcell diff               what has changed in the sandbox
         %runcell usage              tokens and money, by cell and thread
         %runcell history            the prompts, as a table
+        %runcell record [on | off | notebook | file | clear]
+                                    record what the model answers, in the notebook or beside it
+        %runcell replay [strict | auto | off] [--timing]
+                                    answer cells from the recording: no network, no key, no cost
         %runcell export FILE.py     the notebook's runs as a plain script
 
         %%runcell? explains the cells.

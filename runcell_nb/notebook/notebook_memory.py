@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from runcell_nb.core.errors import message_of
@@ -33,6 +34,9 @@ class NotebookMemory:
     Args:
         shell: The IPython shell; without a kernel nothing is kept.
         told: Is called, on any thread, when a front end tells unasked what it holds: see `news`.
+
+    Attributes:
+        path: Of the notebook's file; None while it is not known.
     """
 
     def __init__(self, shell: Any, told: Callable[[], object] = lambda: None) -> None:
@@ -45,6 +49,8 @@ class NotebookMemory:
         self._seen: list[dict[str, Any]] = []
         self._cells: list[Any] = []
         self._told: set[str] = set()
+        self._recordings: dict[str, Any] | None = None
+        self.path: Path | None = None
         self._sequence = self._latest = 0
 
     async def look(self, namespace: Mapping[str, Any], cell_id: str | None, *, ask: bool) -> None:
@@ -72,7 +78,7 @@ class NotebookMemory:
             return None
         state = with_cell_ids(reduce(merged, found, {}), self._cells)
         loaded = state_from_metadata(state)
-        self._kept = merged(self._kept, state)
+        self._kept = self._with_recordings(merged(self._kept, state))
         self._seen += found
         del self._found[: len(found)]  # more may have come on another thread
         self._cells = []
@@ -88,7 +94,7 @@ class NotebookMemory:
         path = find_notebook(os.environ, namespace, cell_id)
         if path is None:
             return []
-        self._read = True
+        self._read, self.path = True, path
         notebook = read_notebook(path) or {}
         metadata, cells = notebook.get("metadata"), notebook.get("cells")
         kept = metadata.get("runcell") if isinstance(metadata, dict) else None
@@ -109,6 +115,27 @@ class NotebookMemory:
             sys.stderr.write(f"runcell: the front end could not be asked ({message_of(error)}).\n")
             return []
         return [found] if found else []
+
+    @property
+    def recordings(self) -> Any:
+        """The value of `recordings` in the notebook's metadata; None for none."""
+        return self._kept.get("recordings")
+
+    def put_recordings(self, value: dict[str, Any] | None) -> None:
+        """Let the notebook have these recordings the next time that it is kept.
+
+        Args:
+            value: Plain JSON; None for none.
+        """
+        self._recordings = {} if value is None else value
+        self._kept = self._with_recordings(self._kept)
+
+    def _with_recordings(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a state with what this kernel has recorded, whatever others hold."""
+        if self._recordings is None:
+            return state
+        others = {key: value for key, value in state.items() if key != "recordings"}
+        return {**others, "recordings": self._recordings} if self._recordings else others
 
     @property
     def has_news(self) -> bool:

@@ -49,6 +49,7 @@ OPTIONS = (
     OptionSpec("max_tokens", ("--max-tokens",), "N"),
     OptionSpec("max_requests", ("--max-requests",), "N"),
     OptionSpec("max_seconds", ("--max-seconds",), "S"),
+    OptionSpec("replay", ("--replay",), "MODE"),
     OptionSpec("fresh", ("--fresh",)),
     OptionSpec("background", ("--background",)),
     OptionSpec("quiet", ("--quiet",)),

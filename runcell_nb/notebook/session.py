@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from runcell_nb.core.agent_options import checked_prompt
 from runcell_nb.core.backends import load_gateway
+from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.result import RunResult
 from runcell_nb.core.run import AgentRun
 from runcell_nb.core.sandbox import FileInfo, Sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
+from runcell_nb.models.defaults import MODEL_VARIABLE
 
 from .background import BackgroundRuns
 from .cell_identity import CellCounter
 from .cell_options import CellOptions, parse_cell_options
 from .cell_run import CellRun
-from .cell_setup import agent_of, limits_of, schema_of
+from .cell_setup import agent_of, limits_of, model_of, name_of, schema_of
 from .cell_view import GuardedView, LiveCellView, QuietCellView, TextCellView
 from .cost import CostTally
 from .export import ExportedCell
@@ -30,6 +35,8 @@ from .home_loop import running_loop
 from .interrupt import Stopper, interrupt_stops
 from .keeping import Keeping
 from .notebook_thread import NotebookThread
+from .playback import AskedCell, Playback
+from .recordings import FoundCell, NotebookRecordings
 from .sandbox_shelf import SandboxShelf
 from .settings import Runcell
 from .spending import CellUsage, RunMeter
@@ -51,6 +58,7 @@ class NotebookSession:
         spent: One entry a run, oldest first.
         costs: Money of all runs.
         last_result: Of the last successful run; already shown in its own cell.
+        recordings: What was recorded, and how cells are replayed.
     """
 
     _closing: ClassVar[set[asyncio.Task[None]]] = set()
@@ -71,6 +79,7 @@ class NotebookSession:
         self.costs = CostTally()
         self.last_result: RunResult[Any] | None = None
         self._keeping = Keeping(shell, self)
+        self.recordings = NotebookRecordings(shell, settings, self._keeping.memory)
 
     @property
     def cell_id(self) -> str | None:
@@ -193,13 +202,36 @@ class NotebookSession:
         prompt = checked_prompt(body)
         limits_of(options)
         schema = schema_of(options, self.namespace)
-        agent = agent_of(options, self.namespace, self.settings.answering.model)
+        model = model_of(options.model, self.namespace, self.settings.answering.model)
+        agent_of(options, self.namespace, model)  # refuses what is wrong before anything happens
         stop = Stopper()
         with interrupt_stops(stop, asyncio.get_running_loop()):
             await stop.during(self.load(awaiting=True))
-            run = CellRun(self, options, prompt, agent, schema, cell)
+            found = await stop.during(self.recordings.find(cell, prompt, model, options.replay))
+            playback = None
+            if found is not None:
+                options, model = self._recorded_model(options, model, found)
+                asked = AskedCell(found.cell, prompt, name_of(model), options.tools)
+                playback = await stop.during(self.recordings.playback(found, asked, model))
+                if found.choice.note is not None:  # not in the view, which is to look as it was recorded
+                    sys.stderr.write(f"runcell: {found.choice.note}\n")
+            agents = partial(agent_of, options, self.namespace)
+            run = CellRun(self, options, prompt, agents, schema, cell, model, playback)
             with self._keeping.working():
                 return await self._in_turn(run, options, stop)
+
+    def _recorded_model(
+        self, options: CellOptions, model: str | ModelGateway, found: FoundCell
+    ) -> tuple[CellOptions, str | ModelGateway]:
+        """Return the model that is recorded for a cell where nobody has chosen one: a test has no keys."""
+        chosen = options.model or self.settings.model or os.environ.get(MODEL_VARIABLE, "").strip()
+        if chosen or found.known is None or found.choice.mode == "off":
+            return options, model
+        return replace(options, model=found.known.model), found.known.model
+
+    async def record(self, playback: Playback, *, failed: bool) -> str | None:
+        """Take what a run has recorded; return a sentence for the person, if there is one."""
+        return await self.recordings.take(playback, failed=failed)
 
     async def _in_turn(self, run: CellRun, options: CellOptions, stop: Stopper) -> RunResult[Any] | None:
         """Wait for the run in the background that has the thread, then run, perhaps in the background too."""

@@ -16,6 +16,7 @@ class Runcell(Configurable):
     model = Unicode("", help="Model of every cell; empty for RUNCELL_MODEL, a set key, or local/demo.").tag(
         config=True
     )
+    replay = Unicode("", help="strict, auto or off; empty for RUNCELL_REPLAY, else off.").tag(config=True)
     full_traceback = Bool(False, help="Show whole tracebacks of failing %%runcell cells.").tag(config=True)
 
     @property

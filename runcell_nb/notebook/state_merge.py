@@ -18,8 +18,9 @@ def merged(a: Any, b: Any) -> dict[str, Any]:
 
     Of each thread the copy with the higher revision wins; then the one with more turns, the one with a
     continuation, the first. One that was deleted with that revision, or a higher one, is left out. Kept files
-    are united. All else is from the copy with the higher revision of
-    its own, or the first. A copy of a newer version wins as a whole, since nothing is known of it.
+    are united. All else is from the copy with the higher revision of its own, or the first; recordings from
+    the other where that one has none. A copy of a newer version wins as a whole, since nothing is known of
+    it.
 
     Args:
         a: Any JSON value; what is no state counts as empty.
@@ -37,6 +38,8 @@ def merged(a: Any, b: Any) -> dict[str, Any]:
     for key, unite in (("threads", _threads), ("files", _files)):
         if key in a or key in b:
             state[key] = _united(a.get(key), b.get(key), unite)
+    if "recordings" not in state and ("recordings" in a or "recordings" in b):
+        state["recordings"] = (a if "recordings" in a else b)["recordings"]
     deleted = _highest(deleted_of(a), deleted_of(b))
     if "deleted" in a or "deleted" in b:
         state["deleted"] = deleted
