@@ -1,30 +1,56 @@
-"""Notebooks of a user as tests: recorded once, then replayed; every change is a failure that says what changed."""
+"""Notebooks of a user as tests: recorded once, then replayed; a change is a failure that says what it is."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from .conftest import Pytest, change, write_notebook
+from .folders import Pytest, change, run_pytest_in, write_notebook
 
 LOAD = "%load_ext runcell_nb"
 FIRST = "%%runcell --out r\nCreate hello.txt with the text: hello"
 SECOND = "%%runcell\nCount the lines of hello.txt."
-TOOLS = 'def stock(item: str) -> str:\n    """Say how many there are."""\n    return f"7 {item}"'
-ASK = "%%runcell --tools stock\nCall stock with item=nuts."
+TOOLS = 'def look_up_stock(item: str) -> str:\n    """Say how many there are."""\n    return f"7 {item}"'
+ASK = "%%runcell --tools look_up_stock\nCall look_up_stock for nuts."
+
+
+def record(folder: Path, name: str, *sources: str) -> bytes:
+    """Record a notebook with the offline demo."""
+    path = folder / name
+    write_notebook(path, *sources)
+    done = run_pytest_in(folder, "--nb-test-files", "--runcell-record")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"renewed {name}: " in done.stdout
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return record(tmp_path_factory.mktemp("story"), "story.ipynb", LOAD, FIRST, SECOND, "print(len(r.files))")
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return record(tmp_path_factory.mktemp("stock"), "stock.ipynb", LOAD, TOOLS, ASK)
 
 
 @pytest.fixture
-def notebook(tmp_path: Path, run_pytest: Pytest) -> Path:
-    """A notebook that was recorded with the offline demo."""
+def notebook(story: bytes, tmp_path: Path) -> Path:
+    """A notebook that was recorded."""
     path = tmp_path / "story.ipynb"
-    write_notebook(path, LOAD, FIRST, SECOND, "print(len(r.files))")
-    done = run_pytest("--nb-test-files", "--runcell-record")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "renewed story.ipynb: " in done.stdout
+    path.write_bytes(story)
+    return path
+
+
+@pytest.fixture
+def with_tool(stock: bytes, tmp_path: Path) -> Path:
+    """A recorded notebook with a tool of its own."""
+    path = tmp_path / "stock.ipynb"
+    path.write_bytes(stock)
     return path
 
 
@@ -41,6 +67,7 @@ def test_recorded_once_replayed_ever_after(notebook: Path, run_pytest: Pytest) -
     assert [cell["cell"] for cell in recorded(notebook)["cells"]] == ["cell-2", "cell-3"]
 
 
+@pytest.mark.slow
 def test_it_does_not_ask_the_model(notebook: Path, run_pytest: Pytest) -> None:
     """The recorded answer is changed by hand: a replay says that, the demo would not."""
     text = notebook.read_text("utf-8")
@@ -61,31 +88,31 @@ def test_a_changed_prompt_is_a_failure_with_the_difference(notebook: Path, run_p
     assert "pytest --runcell-record" in done.stdout
 
 
-def test_a_changed_tool_is_a_failure_with_the_difference(tmp_path: Path, run_pytest: Pytest) -> None:
-    path = tmp_path / "tools.ipynb"
-    write_notebook(path, LOAD, TOOLS, ASK)
-    assert run_pytest("--nb-test-files", "--runcell-record").returncode == 0
-    assert run_pytest("--nb-test-files").returncode == 0
-    change(path, "Say how many there are.", "Say how many are left.")
+def test_a_changed_tool_is_a_failure_with_the_difference(with_tool: Path, run_pytest: Pytest) -> None:
+    change(with_tool, "Say how many there are.", "Say how many are left.")
     done = run_pytest("--nb-test-files")
     assert done.returncode == 1
-    assert "tool 'stock': description changed" in done.stdout
-    change(path, "item: str", "item: int")
-    assert "tool 'stock': schema changed" in run_pytest("--nb-test-files").stdout
+    assert "tool 'look_up_stock': description changed" in done.stdout
 
 
+@pytest.mark.slow
+def test_a_changed_schema_is_a_failure_with_the_difference(with_tool: Path, run_pytest: Pytest) -> None:
+    assert run_pytest("--nb-test-files").returncode == 0
+    change(with_tool, "item: str", "item: int")
+    assert "tool 'look_up_stock': schema changed" in run_pytest("--nb-test-files").stdout
+
+
+@pytest.mark.slow
 def test_a_tool_that_answers_otherwise_is_a_failure_with_the_difference(
-    tmp_path: Path, run_pytest: Pytest
+    with_tool: Path, run_pytest: Pytest
 ) -> None:
-    path = tmp_path / "tools.ipynb"
-    write_notebook(path, LOAD, TOOLS, ASK)
-    assert run_pytest("--nb-test-files", "--runcell-record").returncode == 0
-    change(path, 'f"7 {item}"', 'f"8 {item}"')
+    change(with_tool, 'f"7 {item}"', 'f"8 {item}"')
     done = run_pytest("--nb-test-files")
     assert done.returncode == 1
     assert "-7 nuts" in done.stdout and "+8 nuts" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_recorded_step_that_is_never_asked_is_a_failure(notebook: Path, run_pytest: Pytest) -> None:
     value = nbformat.read(notebook, as_version=4)
     steps = value.metadata["runcell"]["recordings"]["cells"]
@@ -104,10 +131,11 @@ def test_a_notebook_without_a_recording_says_how_to_make_one(tmp_path: Path, run
     assert "pytest --runcell-record" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda value: value.update(version=2), "newer"),
+        (lambda value: value.update(version=2), "this package reads up to version 1"),
         (lambda value: value.update(requests="gone"), "requests"),
         (lambda value: value["requests"][0].pop("responses"), "responses"),
     ],
@@ -127,14 +155,17 @@ def test_a_damaged_recording_is_a_sentence_and_is_not_lost(
     assert run_pytest("--nb-test-files").returncode == 0
 
 
+@pytest.mark.slow
 def test_an_output_that_changed_is_a_failure_that_shows_only_that(notebook: Path, run_pytest: Pytest) -> None:
     change(notebook, "print(len(r.files))", "print(len(r.files) + 1)")
     done = run_pytest("--nb-test-files")
     assert done.returncode == 1
-    assert "-  1" in done.stdout and "+  2" in done.stdout
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    assert "\n-  1\n" in said and "\n+  2\n" in said
     assert "text/html" not in done.stdout  # the runs say what they said
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_gone_is_dropped_when_the_recording_is_renewed(
     notebook: Path, run_pytest: Pytest
 ) -> None:
@@ -147,6 +178,7 @@ def test_a_cell_that_is_gone_is_dropped_when_the_recording_is_renewed(
     assert [cell["cell"] for cell in recorded(notebook)["cells"]] == ["cell-2"]
 
 
+@pytest.mark.slow
 def test_a_failing_notebook_is_left_as_it_is_when_recording(notebook: Path, run_pytest: Pytest) -> None:
     change(notebook, "print(len(r.files))", "raise RuntimeError('no')")
     before = notebook.read_bytes()
@@ -155,11 +187,12 @@ def test_a_failing_notebook_is_left_as_it_is_when_recording(notebook: Path, run_
     assert notebook.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_the_user_has_set_stays(notebook: Path, run_pytest: Pytest, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nnb_diff_ignore =\n    /cells/*/outputs\n    /metadata\n")
     change(notebook, "print(len(r.files))", "print('something else')")
     done = run_pytest("--nb-test-files")
-    assert done.returncode == 1 and "execution_count" in done.stdout + done.stderr or done.returncode == 0
+    assert (done.returncode == 1 and "execution_count" in done.stdout + done.stderr) or done.returncode == 0
 
 
 def test_two_options_that_contradict_each_other(run_pytest: Pytest) -> None:
