@@ -30,6 +30,8 @@ def notebooks_with(folder: Path, running: str, before: Iterable[str]) -> list[Pa
     Returns:
         Those that are equally likely, by name; usually one, or none.
     """
+    if not _plain(running):
+        return []
     wanted = Counter(_plain(source) for source in before)
     found: dict[Path, int] = {}
     for path in _small_ones(folder):

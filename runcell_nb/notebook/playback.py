@@ -19,9 +19,6 @@ from runcell_nb.models.replay_gateway import HOW_TO_RENEW, ReplayError, ReplayGa
 
 from .file_restore import named
 from .replay_mode import Mode
-from .shown_text import visible
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +182,4 @@ class Playback:
 
 
 def _named(paths: Sequence[str]) -> str:
-    if list(paths) == [ALL_FILES]:
-        return "the files"
-    shown = [visible(path) for path in paths[:_NAMED]]
-    return (
-        named([*shown, *paths[_NAMED:]])
-        if len(paths) <= _NAMED
-        else f"{', '.join(shown)} and {len(paths) - _NAMED:,} more files"
-    )
+    return "the files" if list(paths) == [ALL_FILES] else named(paths)

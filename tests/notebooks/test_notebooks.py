@@ -1,4 +1,4 @@
-"""The notebooks are tests of their own: replayed, twice in a row, without a network, with nothing to set up."""
+"""The notebooks are tests of their own: replayed, twice in a row, without a network, nothing to set up."""
 
 from __future__ import annotations
 

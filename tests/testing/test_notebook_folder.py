@@ -135,7 +135,7 @@ def test_a_notebook_without_a_recording_says_how_to_make_one(tmp_path: Path, run
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda value: value.update(version=2), "this package reads up to version 1"),
+        (lambda value: value.update(version=2), "reads up to 1"),
         (lambda value: value.update(requests="gone"), "requests"),
         (lambda value: value["requests"][0].pop("responses"), "responses"),
     ],

@@ -89,6 +89,16 @@ class NotebookPage:
             cell,
         )
 
+    async def start_cell(self, cell: int) -> None:
+        """Start one cell without waiting for its end."""
+        await self.page.evaluate(
+            """(cell) => {
+                window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
+                void window.jupyterapp.commands.execute('notebook:run-cell');
+            }""",
+            cell,
+        )
+
     async def set_source(self, cell: int, source: str) -> None:
         """Change the source of a cell."""
         await self.page.evaluate(

@@ -118,10 +118,7 @@ async def test_who_stays_keeps_the_turn_of_who_left_and_a_new_kernel_goes_on(
 ) -> None:
     one, two = await two_people(collaboration_server, open_shared, "left", [SLOW, SLOWLY, SECOND, TOLD])
     await one.run_cell(0)
-    await one.page.evaluate("""() => {
-        window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;
-        void window.jupyterapp.commands.execute('notebook:run-cell');
-    }""")
+    await one.start_cell(1)
     # The other's outputs are untrusted, so no live view; but the run is seen.
     await expect(two.output(1)).to_contain_text("running")
     await one.page.close()

@@ -46,18 +46,7 @@ async def reload(page: Page) -> None:
 
 
 async def no_dialog(page: Page) -> None:
-    await expect(page.locator(".jp-Dialog")).to_have_count(0)
-
-
-async def start_cell(notebook: NotebookPage, cell: int) -> None:
-    """Start one cell without waiting for its end."""
-    await notebook.page.evaluate(
-        """(cell) => {
-            window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
-            void window.jupyterapp.commands.execute('notebook:run-cell');
-        }""",
-        cell,
-    )
+    await expect(page.locator(".jp-Dialog")).to_have_text([])
 
 
 @FRONT_ENDS
@@ -118,7 +107,7 @@ def told(notebook: NotebookPage) -> Iterator[None]:
 async def test_a_run_that_outlives_its_page_is_kept_by_the_next_one(open_notebook: OpenNotebook) -> None:
     notebook = await open_notebook([MAKE, WHEN_TOLD])
     await notebook.run_cell(0)
-    await start_cell(notebook, 1)
+    await notebook.start_cell(1)
     await notebook.page.reload()
     await notebook.page.wait_for_selector(".jp-Notebook")
     with told(notebook):
@@ -168,7 +157,7 @@ async def test_another_notebook_on_the_same_kernel_is_left_alone(open_notebook: 
     await guest.page.evaluate(
         "(id) => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({ id })", kernel
     )
-    await start_cell(notebook, 1)
+    await notebook.start_cell(1)
     client = await notebook.page.evaluate(
         "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.clientId"
     )
@@ -305,7 +294,7 @@ async def test_a_kill_in_mid_save_leaves_a_whole_file(
     await notebook.run_cell(0)
     await notebook.run_cell(1)
     await number(notebook.path, 1)
-    await start_cell(notebook, 2)
+    await notebook.start_cell(2)
     await notebook.page.wait_for_timeout(milliseconds)
     if killed == "browser":
         await notebook.page.close()

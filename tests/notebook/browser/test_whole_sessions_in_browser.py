@@ -65,17 +65,6 @@ async def told(notebook: NotebookPage, cell: int) -> str:
     return await notebook.output(cell).inner_text()
 
 
-async def start_cell(notebook: NotebookPage, cell: int) -> None:
-    """Start one cell without waiting for its end."""
-    await notebook.page.evaluate(
-        """(cell) => {
-            window.jupyterapp.shell.currentWidget.content.activeCellIndex = cell;
-            void window.jupyterapp.commands.execute('notebook:run-cell');
-        }""",
-        cell,
-    )
-
-
 @FRONT_ENDS
 async def test_two_tabs_that_are_reloaded_before_they_run(
     open_notebook: OpenNotebook, open_file: OpenFile, front_end: str
@@ -256,7 +245,7 @@ async def test_the_page_is_reloaded_in_mid_run(open_notebook: OpenNotebook, fron
     notebook = await open_notebook([SLOW, "%%runcell -m slow\nslowly", SECOND, TELL], front_end=front_end)
     await watch_dialogs(notebook.page)
     await notebook.run_cell(0)
-    await start_cell(notebook, 1)
+    await notebook.start_cell(1)
     await notebook.output(1).get_by_role("button", name="Stop").wait_for()
     await notebook.reload()
     assert await kept_messages(notebook.path, 2) == ["slowly", "slow"]
@@ -322,7 +311,7 @@ async def test_twenty_kills_at_any_moment_lose_no_kept_turn(
     for number in range(KILLS):
         pid, before = await known_prompts(notebook)
         await until_kept(notebook.path, before)
-        await start_cell(notebook, number + 1)
+        await notebook.start_cell(number + 1)
         after = moments.uniform(0, 0.8)
         await asyncio.sleep(after)
         killed = moments.choice(["kernel", "page"])

@@ -1,0 +1,245 @@
+"""Cells that are recorded and replayed, in real kernels whose front end tells cell ids."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import KEYS
+from .kernels import PATIENCE, Done, Kernel
+from .test_keeping import run_cell
+
+MODEL = """
+from runcell_nb import ModelInfo, FinishDelta, RequestUsage, TextDelta, ToolCallDelta
+from runcell_nb.core.messages import ToolMessage
+asked = []
+class Live:
+    name = "live/model"
+    def __init__(self): self.answer = "one"
+    async def stream(self, request):
+        asked.append(request)
+        tools = [spec.name for spec in request.tools]
+        usage = RequestUsage(100, 10, cost_usd=0.25, priced=True)
+        if "stock" in tools and not isinstance(request.messages[-1], ToolMessage):
+            yield ToolCallDelta("c1", "stock", '{"item": "nuts"}')
+            yield FinishDelta("tool-calls", usage)
+            return
+        if self.answer is None:
+            raise RuntimeError("the model is away")
+        yield TextDelta(self.answer)
+        yield FinishDelta("stop", usage)
+    async def describe(self, name):
+        return ModelInfo(name, input_price=1.0)
+live = Live()
+"""
+STOCK = 'called = []\ndef stock(item: str) -> str:\n    """Count."""\n    called.append(item)\n    return "7"'
+SESSION = "get_ipython().magics_manager.registry['RuncellMagics'].session"
+
+MakeKernel = Callable[..., Kernel]
+
+
+@pytest.fixture
+def make_kernel(tmp_path: Path) -> Iterator[MakeKernel]:
+    made: list[Kernel] = []
+
+    def make(**more: str) -> Kernel:
+        env = {name: value for name, value in os.environ.items() if not any(part in name for part in KEYS)}
+        kernel = Kernel({**env, **more})
+        made.append(kernel)
+        assert kernel.run(
+            f"import os; os.chdir({str(tmp_path)!r})\n%load_ext runcell_nb\n{MODEL}\n{STOCK}"
+        ).ok
+        return kernel
+
+    yield make
+    for kernel in made:
+        kernel.close()
+
+
+def ask(kernel: Kernel, prompt: str = "go", cell: str = "cell-a", options: str = "-m live") -> Done:
+    return run_cell(kernel, f"%%runcell {options}\n{prompt}", cell)
+
+
+def answered(kernel: Kernel, answer: str, options: str) -> Done:
+    """Run a cell that asks the person something."""
+    client = kernel.client
+    content = {
+        "code": f"%%runcell {options}\ngo",
+        "silent": False,
+        "store_history": True,
+        "allow_stdin": True,
+    }
+    message = client.session.msg("execute_request", content)
+    message["metadata"]["cellId"] = "cell-a"
+    client.shell_channel.send(message)
+    assert "Run it?" in client.get_stdin_msg(timeout=PATIENCE)["content"]["prompt"]
+    client.input(answer)
+    return kernel.finish(message["header"]["msg_id"])
+
+
+def shown(done: Done) -> str:
+    return "\n".join(str(data.get("text/plain")) + str(data.get("text/html")) for data in done.displays)
+
+
+def saved(kernel: Kernel, path: Path) -> None:
+    """Write the notebook as a front end would, with what the kernel keeps."""
+    state = kernel.run(f"import json; print(json.dumps({SESSION}._keeping.memory._widget().state))").text
+    cells = [
+        {"cell_type": "code", "id": name, "metadata": {}, "source": "", "outputs": []}
+        for name in ("cell-a", "cell-b")
+    ]
+    notebook = {
+        "cells": cells,
+        "metadata": {"runcell": json.loads(state)},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(notebook))
+
+
+def test_recorded_replayed_and_never_asked_again(make_kernel: MakeKernel, tmp_path: Path) -> None:
+    kernel = make_kernel()
+    assert "recorded from now on" in kernel.run("%runcell record").text
+    assert "$0.2500" in shown(ask(kernel))
+    assert ask(kernel, "and then", "cell-b").ok
+    assert "2 requests recorded in the notebook" in kernel.run("%runcell replay").text
+    assert kernel.run("%runcell replay strict").ok
+    replayed = ask(kernel)
+    assert "$0 (replayed)" in shown(replayed) and "one" in shown(replayed)
+    assert kernel.value("len(asked)") == "2"
+    path = tmp_path / "a.ipynb"
+    saved(kernel, path)
+    fresh = make_kernel(RUNCELL_REPLAY="strict", RUNCELL_NOTEBOOK=str(path))
+    assert "$0 (replayed)" in shown(ask(fresh))
+    assert "$0 (replayed)" in shown(ask(fresh, "and then", "cell-b"))
+    assert fresh.value("len(asked)") == "0"
+
+
+def test_a_strict_replay_that_differs_changes_nothing(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record\n%runcell replay strict")
+    assert "Nothing is recorded of this notebook" in ask(kernel).error
+    kernel.run("%runcell replay off")
+    assert ask(kernel).ok
+    kernel.run("%runcell replay strict")
+    done = ask(kernel, "go away")
+    assert "-go" in done.error and "+go away" in done.error and "%runcell record" in done.error
+    assert kernel.value(f"[m.content for m in {SESSION}.thread.messages]") == "['go', 'one']"
+    assert kernel.value("len(asked)") == "1"
+
+
+def test_auto_asks_what_changed_and_records_it(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record\n%runcell replay auto")
+    ask(kernel)
+    assert "$0 (replayed)" in shown(ask(kernel))
+    changed = ask(kernel, "go on")
+    assert "$0.2500" in shown(changed) and "Live: the prompt changed since it was recorded." in shown(changed)
+    assert "$0 (replayed)" in shown(ask(kernel, "go on"))
+    kernel.run(f"from runcell_nb.core.sync_bridge import run_blocking\nasync def put():\n"
+               f"    await (await {SESSION}.sandbox()).write_file('data.csv', 'x')\nawait put()")  # fmt: skip
+    ask(kernel, "now", "cell-b")
+    kernel.run(
+        f"async def put():\n    await (await {SESSION}.sandbox()).write_file('data.csv', 'y')\nawait put()"
+    )
+    kernel.run(f"{SESSION}.book.active.rewind(1)")
+    assert "data.csv&#x27; changed since it was recorded." in shown(ask(kernel, "now", "cell-b"))
+
+
+def test_a_run_that_fails_leaves_the_recording(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    ask(kernel)
+    kernel.run("live.answer = None")
+    assert "the model is away" in ask(kernel, "go").error
+    kernel.run("%runcell replay strict")
+    assert "$0 (replayed)" in shown(ask(kernel))
+
+
+def test_the_option_of_a_cell_and_a_variable_that_it_cannot_loosen(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    ask(kernel)
+    assert "$0 (replayed)" in shown(ask(kernel, options="-m live --replay strict"))
+    assert "got 'stric' (did you mean strict?)" in ask(kernel, options="-m live --replay stric").error
+    kernel.run("os.environ['RUNCELL_REPLAY'] = 'strict'")
+    told = ask(kernel, options="-m live --replay off")
+    assert "the replay stays strict, not off" in told.text and "$0 (replayed)" in shown(told)
+
+
+def test_functions_of_the_notebook_run_in_a_replay_only_when_somebody_trusts_it(
+    make_kernel: MakeKernel, tmp_path: Path
+) -> None:
+    options = "-m live --tools stock"
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    assert ask(kernel, options=options).ok
+    kernel.run("%runcell replay strict")
+    assert ask(kernel, options=options).ok  # this kernel has recorded it itself
+    path = tmp_path / "a.ipynb"
+    saved(kernel, path)
+    fresh = make_kernel(RUNCELL_REPLAY="strict", RUNCELL_NOTEBOOK=str(path))
+    declined = answered(fresh, "n", options)
+    assert "declined" in declined.error and 'stock({"item": "nuts"})' in declined.text
+    assert "declined" in ask(fresh, options=options).error  # asked once
+    assert fresh.value("called") == "[]"
+    nobody = make_kernel(RUNCELL_REPLAY="strict", RUNCELL_NOTEBOOK=str(path))
+    done = nobody.run(f"%%runcell {options}\ngo")  # without stdin
+    assert "there is nobody to ask" in done.error and "RUNCELL_TRUST_RECORDING=1" in done.error
+    nobody.run("os.environ['RUNCELL_TRUST_RECORDING'] = '1'")
+    assert "$0 (replayed)" in shown(ask(nobody, options=options))
+    assert nobody.value("called") == "['nuts']"
+
+
+def test_the_recorded_model_answers_where_nobody_has_chosen_one(
+    make_kernel: MakeKernel, tmp_path: Path
+) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    ask(kernel)
+    path = tmp_path / "a.ipynb"
+    saved(kernel, path)
+    fresh = make_kernel(RUNCELL_REPLAY="strict", RUNCELL_NOTEBOOK=str(path))
+    done = ask(fresh, options="")
+    assert "live/model" in shown(done) and "$0 (replayed)" in shown(done)
+
+
+def test_a_file_beside_the_notebook_and_clear(make_kernel: MakeKernel, tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text('{"cells": [{"cell_type": "code", "id": "cell-a", "source": ""}], "metadata": {}}')
+    kernel = make_kernel(RUNCELL_NOTEBOOK=str(path))
+    kernel.run("%runcell record file")
+    assert ask(kernel).ok
+    beside = tmp_path / "a.runcell.json"
+    assert "beside the notebook" in kernel.run("%runcell record file").text and beside.exists()
+    assert json.loads(beside.read_text())["cells"][0]["cell"] == "cell-a"
+    fresh = make_kernel(RUNCELL_NOTEBOOK=str(path), RUNCELL_REPLAY="strict")
+    assert "$0 (replayed)" in shown(ask(fresh))
+    assert "a.runcell.json.old" in kernel.run("%runcell record clear").text
+    assert not beside.exists()
+    assert "nothing is recorded" in kernel.run("%runcell replay").text
+
+
+def test_a_damaged_file_is_never_overwritten(make_kernel: MakeKernel, tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text('{"cells": [{"cell_type": "code", "id": "cell-a", "source": ""}], "metadata": {}}')
+    beside = tmp_path / "a.runcell.json"
+    beside.write_text('{"version": 1, "requests": [')
+    kernel = make_kernel(RUNCELL_NOTEBOOK=str(path))
+    kernel.run("%runcell record")
+    done = ask(kernel)
+    assert "is damaged" in done.error and "%runcell record clear" in done.error
+    assert beside.read_text() == '{"version": 1, "requests": ['
+    kernel.run("%runcell record clear")
+    assert ask(kernel).ok
+    assert (tmp_path / "a.runcell.json.old").read_text() == '{"version": 1, "requests": ['
+
+
+def test_a_script_is_left_alone(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel(RUNCELL_REPLAY="strict")
+    kernel.run("from runcell_nb import ScriptedModel\nm = ScriptedModel(['hi'])")
+    assert "hi" in shown(ask(kernel, options="-m m"))
