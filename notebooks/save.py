@@ -1,7 +1,7 @@
 """Runs the notebooks of this folder, recording what the offline demo answers, and saves them.
 
-Nothing of the machine is kept: no paths, no state of widgets, no execution times; of the conversations only the
-recordings, from which the tests replay the notebooks. The reader begins with an empty thread.
+Nothing of the machine is kept: no paths, no state of widgets, no execution times; of the conversations only
+the recordings, from which the tests replay the notebooks. The reader begins with an empty thread.
 
     python notebooks/save.py            # all
     python notebooks/save.py quickstart # one
