@@ -25,6 +25,7 @@ from runcell_nb.models.local_servers import find_local_servers
 from .cell_options import THINKING_LEVELS
 from .completion_place import Place
 from .option_line import EXPRESSION_INPUT
+from .replay_mode import MODES
 
 LOOK_SECONDS = 0.1
 """The longest that a completion waits for the model servers of this machine."""
@@ -93,6 +94,7 @@ class Choices:
             ),
             "variable": self._values,
             "level": lambda: ((level, "level") for level in THINKING_LEVELS),
+            "mode": lambda: ((mode, "mode") for mode in MODES),
         }
 
     def at(self, place: Place) -> Iterator[Choice]:

@@ -9,13 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from .option_line import EXPRESSION_INPUT, OPTION_OF, OPTIONS, OptionSpec, split_flag, takes_more
+from .replay_mode import MODES
 
-COMMANDS = ("model", "thread", "sandbox", "files", "diff", "usage", "history", "export")
+COMMANDS = ("model", "thread", "sandbox", "files", "diff", "usage", "history", "record", "replay", "export")
 """Commands of `%runcell`."""
 
 _SUB_COMMANDS = {
     "thread": ("list", "new", "switch", "fork", "rename", "delete", "show"),
     "sandbox": ("list", "new", "switch", "reset", "snapshot", "restore", "delete"),
+    "record": ("on", "off", "notebook", "file", "clear"),
+    "replay": MODES,
 }
 _NEW_SANDBOX = (
     "virtual",
@@ -36,6 +39,7 @@ _KINDS = {
     "inputs": ("variable", "file"),
     "tools": ("function",),
     "thinking": ("level",),
+    "replay": ("mode",),
 }
 """What the value of an option can be, by its name."""
 
@@ -55,7 +59,7 @@ class Place:
         typed: The same without quotes.
         words: That could stand there.
         kinds: Of the names that could stand there: model, thread, sandbox, snapshot, type, variable, file,
-            function or level.
+            function, level or mode.
     """
 
     fragment: str
@@ -137,8 +141,10 @@ def _in_command(text: str) -> Place | None:
     match words:
         case []:
             return replace(place, words=COMMANDS)
-        case [("thread" | "sandbox") as command]:
+        case [command] if command in _SUB_COMMANDS:
             return replace(place, words=_SUB_COMMANDS[command])
+        case ["replay", _]:
+            return replace(place, words=("--timing",))
         case ["model"]:
             return replace(place, kinds=("model",))
         case ["export"] | ["sandbox", "new", _, *_, "--root"]:

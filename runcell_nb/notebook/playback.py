@@ -30,12 +30,14 @@ class AskedCell:
         prompt: As typed.
         model: Name of what answers.
         tools: Names of the notebook's functions that the model may call.
+        on_disk: Whether its sandbox is somebody's folder or machine, and not one of the notebook's own.
     """
 
     cell: str
     prompt: str
     model: str
     tools: tuple[str, ...]
+    on_disk: bool = False
 
 
 class Playback:

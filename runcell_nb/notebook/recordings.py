@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from runcell_nb.core.builtin_tools import BUILTIN_TOOLS
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.models.recorded_cell import RecordedCell, prompt_digest
 from runcell_nb.models.recorded_response import CallPart
+from runcell_nb.models.recorded_step import RecordedStep
 from runcell_nb.models.recording import Recording
 from runcell_nb.models.recording_file import beside
 from runcell_nb.models.recording_reading import RecordingError
@@ -29,6 +31,14 @@ from .thread_draft import json_bytes
 
 MAX_IN_NOTEBOOK = 256 * 1024
 """Bytes of JSON from which a recording goes into a file beside the notebook."""
+
+MAX_WITHOUT_FILE = 4 * 1024 * 1024
+"""Bytes of JSON that the notebook itself takes."""
+
+_TOO_BIG = (
+    "The recording is too big for the notebook, and where that is on disk is not known: what is new is in "
+    "this kernel only. Save the notebook, or set RUNCELL_NOTEBOOK to its path, and run the cell again."
+)
 
 PATH_VARIABLE = "RUNCELL_RECORDING"
 """Path of the notebook, or of the recording's own file, where a kernel cannot find it by itself."""
@@ -117,7 +127,8 @@ class NotebookRecordings:
         Raises:
             RecordingError: Two notebooks of the folder could be this one, and are recorded differently.
         """
-        if self._looked:
+        came_late = self._recording is None and self.problem is None and self._memory.recordings is not None
+        if self._looked and not came_late:
             return
         try:
             self._recording = await asyncio.to_thread(self._found)
@@ -229,8 +240,8 @@ class NotebookRecordings:
             InvalidOptionError: A replay that is not trusted.
         """
         mode, known = found.choice.mode, found.known
-        if mode != "off" and known is not None and known.cell not in self._own:
-            await self._trust.check(_outside(known, asked.tools))
+        if mode != "off" and (known is None or known.cell not in self._own):
+            await self._trust.check(self._outside(mode, known, asked))
         return Playback(
             asked,
             live,
@@ -240,6 +251,20 @@ class NotebookRecordings:
             is_recorded=self.records and mode != "strict",
             timing=self.timing,
         )
+
+    def _outside(self, mode: Mode, known: RecordedCell | None, asked: AskedCell) -> list[str]:
+        """Return the recorded calls that would run outside the notebook's own sandboxes, a line each."""
+        steps: Sequence[RecordedStep] = ()
+        if known is not None:
+            steps = known.steps
+        elif mode == "strict" and self._recording is not None:
+            steps = self._recording.steps  # a strict replay of an unknown cell may use any of them
+        parts = [part for step in steps for part in step.response.parts if isinstance(part, CallPart)]
+        return [
+            f"{part.name}({part.arguments})"
+            for part in parts
+            if part.name in asked.tools or (asked.on_disk and part.name in BUILTIN_TOOLS)
+        ]
 
     def _known(self, cell: str, prompt: str) -> RecordedCell | None:
         """Return what is recorded of a cell: by its id, else by what it asks, in order."""
@@ -291,11 +316,10 @@ class NotebookRecordings:
         recording = self._recording = self._recording or Recording()
         recording.renew(fresh)
         recording.record_cell(cell)
-        for gone in [
-            known.cell for known in recording.cells if self._all_ids and known.cell not in self._all_ids
-        ]:
-            recording.forget_cell(gone)
         self._own.add(cell.cell)
+        kept = self._all_ids | self._own  # a front end may have cells that its file has not yet
+        for gone in [one.cell for one in recording.cells if self._all_ids and one.cell not in kept]:
+            recording.forget_cell(gone)
         return await self.store()
 
     async def store(self) -> str | None:
@@ -314,6 +338,8 @@ class NotebookRecordings:
         to_file = path is not None and (
             self.place == "file" or (self.place is None and (big or self._file is not None))
         )
+        if value is not None and not to_file and json_bytes(value) > MAX_WITHOUT_FILE:
+            return _TOO_BIG
         if recording is None or value is None or not to_file or path is None:
             self._memory.put_recordings(value)
             return None
@@ -346,13 +372,3 @@ def _has_recordings(notebook: Path) -> bool:
     for name in ("metadata", "runcell", "recordings"):
         content = content.get(name) if isinstance(content, dict) else None
     return content is not None
-
-
-def _outside(known: RecordedCell, tools: Sequence[str]) -> list[str]:
-    """Return the recorded calls of functions of the notebook, a line each."""
-    parts = [part for step in known.steps for part in step.response.parts]
-    return [
-        f"{part.name}({part.arguments})"
-        for part in parts
-        if isinstance(part, CallPart) and part.name in tools
-    ]

@@ -19,6 +19,7 @@ from runcell_nb.core.sandbox import FileInfo, Sandbox
 from runcell_nb.core.sync_bridge import run_blocking
 from runcell_nb.core.thread import Thread
 from runcell_nb.models.defaults import MODEL_VARIABLE
+from runcell_nb.models.recorded_cell import prompt_digest
 
 from .background import BackgroundRuns
 from .cell_identity import CellCounter
@@ -210,8 +211,9 @@ class NotebookSession:
             found = await stop.during(self.recordings.find(cell, prompt, model, options.replay))
             playback = None
             if found is not None:
-                options, model = self._recorded_model(options, model, found)
-                asked = AskedCell(found.cell, prompt, name_of(model), options.tools)
+                options, model = self._recorded_model(options, model, found, prompt)
+                on_disk = self.shelf.foreign(self.shelf.check(options.sandbox)) is not None
+                asked = AskedCell(found.cell, prompt, name_of(model), options.tools, on_disk)
                 playback = await stop.during(self.recordings.playback(found, asked, model))
                 if found.choice.note is not None:  # not in the view, which is to look as it was recorded
                     sys.stderr.write(f"runcell: {found.choice.note}\n")
@@ -221,12 +223,14 @@ class NotebookSession:
                 return await self._in_turn(run, options, stop)
 
     def _recorded_model(
-        self, options: CellOptions, model: str | ModelGateway, found: FoundCell
+        self, options: CellOptions, model: str | ModelGateway, found: FoundCell, prompt: str
     ) -> tuple[CellOptions, str | ModelGateway]:
         """Return the model that is recorded for a cell where nobody has chosen one: a test has no keys."""
         chosen = options.model or self.settings.model or os.environ.get(MODEL_VARIABLE, "").strip()
         if chosen or found.known is None or found.choice.mode == "off":
             return options, model
+        if found.choice.mode == "auto" and found.known.prompt_digest != prompt_digest(prompt):
+            return options, model  # it will be asked
         return replace(options, model=found.known.model), found.known.model
 
     async def record(self, playback: Playback, *, failed: bool) -> str | None:

@@ -119,7 +119,12 @@ def test_a_prompt_of_nothing_is_refused(shared, prompt):
     ("line", "said"),
     [
         (HUGE, "unknown command"),
-        ("replay", "the command replay is not available in this version"),
+        ("apply", "the command apply is not available in this version"),
+        ("replay stric", "got 'stric' (did you mean strict?)"),
+        ("replay auto off", "takes at most 1 mode"),
+        ("replay --timing", "needs a mode"),
+        ("record nothing", "unknown command 'nothing'"),
+        ("record on off", "takes no argument"),
         ("modle", "did you mean model?"),
         ("'open", "no closing quotation"),
         (f"model {HUGE}", "Unknown model"),

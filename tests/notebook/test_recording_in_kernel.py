@@ -243,3 +243,40 @@ def test_a_script_is_left_alone(make_kernel: MakeKernel) -> None:
     kernel = make_kernel(RUNCELL_REPLAY="strict")
     kernel.run("from runcell_nb import ScriptedModel\nm = ScriptedModel(['hi'])")
     assert "hi" in shown(ask(kernel, options="-m m"))
+
+
+def test_a_stranger_s_recording_without_cells_asks_too(make_kernel: MakeKernel, tmp_path: Path) -> None:
+    options = "-m live --tools stock"
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    assert ask(kernel, options=options).ok
+    path = tmp_path / "a.ipynb"
+    saved(kernel, path)
+    notebook = json.loads(path.read_text())
+    del notebook["metadata"]["runcell"]["recordings"]["cells"][:]
+    path.write_text(json.dumps(notebook))
+    fresh = make_kernel(RUNCELL_REPLAY="strict", RUNCELL_NOTEBOOK=str(path))
+    assert "declined" in answered(fresh, "n", options).error
+    assert fresh.value("called") == "[]"
+
+
+def test_a_recording_that_the_page_tells_late_is_not_lost(make_kernel: MakeKernel, tmp_path: Path) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    assert ask(kernel).ok
+    state = kernel.run(f"import json; print(json.dumps({SESSION}._keeping.memory._widget().state))").text
+    late = make_kernel()
+    late.run("%runcell record")
+    late.run(f"{SESSION}._keeping.memory._held(json.loads({state!r}))".replace("json", "__import__('json')"))
+    assert ask(late, "another", "cell-b").ok
+    value = late.run(f"import json; print(json.dumps({SESSION}._keeping.memory.recordings))").text
+    assert [cell["cell"] for cell in json.loads(value)["cells"]] == ["cell-a", "cell-b"]
+
+
+def test_a_recording_that_is_too_big_and_has_no_place_is_a_sentence(make_kernel: MakeKernel) -> None:
+    kernel = make_kernel()
+    kernel.run("%runcell record")
+    assert ask(kernel).ok
+    kernel.run(f"live.answer = 'x' * 5_000_000\nbefore = {SESSION}._keeping.memory.recordings")
+    assert "The recording is too big for the notebook" in shown(ask(kernel, "more", "cell-b"))
+    assert kernel.value(f"{SESSION}._keeping.memory.recordings == before") == "True"
