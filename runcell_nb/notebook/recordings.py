@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from runcell_nb.core.builtin_tools import BUILTIN_TOOLS
 from runcell_nb.core.gateway import ModelGateway
@@ -42,6 +44,8 @@ _TOO_BIG = (
 
 PATH_VARIABLE = "RUNCELL_RECORDING"
 """Path of the notebook, or of the recording's own file, where a kernel cannot find it by itself."""
+
+T = TypeVar("T")
 
 Place = Literal["notebook", "file"]
 
@@ -82,6 +86,7 @@ class NotebookRecordings:
         self._shell, self._settings, self._memory = shell, settings, memory
         self._trust = ReplayTrust(shell)
         self._recording: Recording | None = None
+        self._guard = threading.Lock()  # of its content, for some ten milliseconds
         self._looked = False
         self._file: Path | None = None
         self._taken: set[int] = set()  # cells that were matched by what they ask
@@ -314,12 +319,13 @@ class NotebookRecordings:
             return None
         fresh, cell = new
         recording = self._recording = self._recording or Recording()
-        recording.renew(fresh)
-        recording.record_cell(cell)
         self._own.add(cell.cell)
         kept = self._all_ids | self._own  # a front end may have cells that its file has not yet
-        for gone in [one.cell for one in recording.cells if self._all_ids and one.cell not in kept]:
-            recording.forget_cell(gone)
+        with self._guard:
+            recording.renew(fresh)
+            recording.record_cell(cell)
+            for gone in [one.cell for one in recording.cells if self._all_ids and one.cell not in kept]:
+                recording.forget_cell(gone)
         return await self.store()
 
     async def store(self) -> str | None:
@@ -332,7 +338,7 @@ class NotebookRecordings:
             OSError: The file cannot be written.
         """
         recording = self._recording
-        value = None if recording is None else await asyncio.to_thread(recording.to_dict)
+        value = None if recording is None else await asyncio.to_thread(self._guarded, recording.to_dict)
         path = self._own_file()
         big = value is not None and json_bytes(value) > MAX_IN_NOTEBOOK
         to_file = path is not None and (
@@ -343,10 +349,15 @@ class NotebookRecordings:
         if recording is None or value is None or not to_file or path is None:
             self._memory.put_recordings(value)
             return None
-        await asyncio.to_thread(recording.write, path)
+        await asyncio.to_thread(self._guarded, partial(recording.write, path))
         self._memory.put_recordings(None)
         new, self._file = self._file != path, path
         return f"The recording is in {path.name}, beside the notebook." if new else None
+
+    def _guarded(self, read: Callable[[], T]) -> T:
+        """Read the recording on a thread, while no other run adds to it."""
+        with self._guard:
+            return read()
 
     def _own_file(self) -> Path | None:
         if self._file is not None:
