@@ -21,6 +21,7 @@ from .cell_options import CellOptions
 from .cell_setup import limits_of
 from .cell_view import GuardedView
 from .cost import CostTally
+from .file_digests import digest_of
 from .file_history import FileHistory
 from .interrupt import Stopper
 from .notebook_thread import NotebookThread, ThreadMark
@@ -180,7 +181,9 @@ class CellRun:
         if self._playback is None:
             return self._model
         digests = self._session.files.digests(ground.before)
-        model, note = self._playback.begin(None if digests is None else short_digests(digests))
+        given = {entry.file.path: digest_of(entry.file.bytes or b"") for entry in ground.inputs}
+        known = None if digests is None else short_digests({**digests, **given})
+        model, note = self._playback.begin(known)
         if note is not None:
             ground.notes.append(note)
         return model

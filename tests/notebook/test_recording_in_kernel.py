@@ -150,6 +150,19 @@ def test_auto_asks_what_changed_and_records_it(make_kernel: MakeKernel) -> None:
     assert "data.csv&#x27; changed since it was recorded." in shown(ask(kernel, "now", "cell-b"))
 
 
+def test_a_variable_that_changed_is_a_file_that_changed(make_kernel: MakeKernel) -> None:
+    options = "-m live --in data"
+    kernel = make_kernel()
+    kernel.run("%runcell record\n%runcell replay auto\ndata = 'abc'")
+    assert ask(kernel, options=options).ok
+    assert "$0 (replayed)" in shown(ask(kernel, options=options))
+    kernel.run("data = 'xyz'")  # as long, so that the prompt is the same
+    assert "data.txt&#x27; changed since it was recorded." in shown(ask(kernel, options=options))
+    kernel.run("data = 'uvw'\n%runcell replay strict")
+    failed = ask(kernel, "go on", options=options)
+    assert "files: 'data.txt' changed since it was recorded" in failed.error and "+go on" in failed.error
+
+
 def test_a_run_that_fails_leaves_the_recording(make_kernel: MakeKernel) -> None:
     kernel = make_kernel()
     kernel.run("%runcell record")
