@@ -96,8 +96,9 @@ def test_a_revision_that_is_no_number_does_not_win() -> None:
 def test_what_belongs_to_the_whole_is_from_the_newer_copy() -> None:
     old = {"version": 1, "revision": 5, "activeThread": "a", "recordings": 1, "threads": {"a": thread(9)}}
     new = {"version": 1, "revision": 6, "activeThread": "b", "sandbox": {}, "threads": {"b": thread(1)}}
-    both = {**new, "threads": {**old["threads"], **new["threads"]}}
+    both = {**new, "threads": {**old["threads"], **new["threads"]}, "recordings": 1}  # never lost
     assert merged(old, new) == merged(new, old) == both
+    assert merged(old, {**new, "recordings": 2})["recordings"] == 2
 
 
 def test_a_thread_that_was_deleted_comes_back_only_when_it_went_on_elsewhere() -> None:
