@@ -15,6 +15,8 @@ from nbclient.exceptions import CellExecutionError
 from .conftest import KEYS
 from .kernels import Done, Kernel
 
+pytestmark = pytest.mark.slow
+
 SESSION = "get_ipython().magics_manager.registry['RuncellMagics'].session"
 COLAB = "import sys, types\nsys.modules['google.colab'] = types.ModuleType('google.colab')"
 WRITE = "[{'tool': 'write', 'input': {'file_path': 'a.txt', 'content': '1'}}]"

@@ -15,6 +15,8 @@ import pytest
 from .kernels import PATIENCE, Done, Kernel
 from .test_keeping import cell, kernel_at, run_cell, script
 
+pytestmark = pytest.mark.slow
+
 SESSION = "get_ipython().magics_manager.registry['RuncellMagics'].session"
 
 

@@ -12,6 +12,8 @@ from .test_file_browser_in_browser import SHOW as SHOW_FILES
 from .test_run_view_in_browser import SHOW as SHOW_RUN
 from .test_thread_browser_in_browser import CELLS as SHOW_THREADS
 
+pytestmark = pytest.mark.slow
+
 RUN = SHOW_RUN + "for event in samples.report_run() + [samples.text('```py\\nx = 1\\n```')]: view.feed(event)"
 ACTIVE = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 WIDGETS = pytest.mark.parametrize(
