@@ -126,8 +126,12 @@ class NotebookRecordings:
         """Whether what is asked live is recorded."""
         return recording_is_on(os.environ, self.is_on)
 
-    async def load(self) -> None:
+    async def load(self, *, by_cells: bool = False) -> None:
         """Look for the recording, once it is needed.
+
+        Args:
+            by_cells: Whether the running cell tells which notebook this is; the first cells of many
+                notebooks, which only set things up, are alike.
 
         Raises:
             RecordingError: Two notebooks of the folder could be this one, and are recorded differently.
@@ -136,14 +140,15 @@ class NotebookRecordings:
         if self._looked and not came_late:
             return
         try:
-            self._recording = await asyncio.to_thread(self._found)
+            self._recording = await asyncio.to_thread(self._found, by_cells)
         except _AmbiguousError:
             raise
         except RecordingError as error:
             self.problem = error
-        self._looked = True
+        placed = (self._memory.recordings, os.environ.get(PATH_VARIABLE), self._memory.path)
+        self._looked = by_cells or any(placed)
 
-    def _found(self) -> Recording | None:
+    def _found(self, by_cells: bool) -> Recording | None:
         value = self._memory.recordings
         if value is not None:
             return Recording.from_dict(value)
@@ -155,7 +160,7 @@ class NotebookRecordings:
             return self._read(path)
         if self._memory.path is not None:
             return self._read(self._memory.path)
-        return self._by_cells()
+        return self._by_cells() if by_cells else None
 
     def _read(self, path: Path) -> Recording | None:
         """Return the recording of a path; None where nothing is recorded yet."""
@@ -223,7 +228,7 @@ class NotebookRecordings:
         choice = self.choice(option)
         if isinstance(live, ScriptedModel) or (choice.mode == "off" and not self.records):
             return None
-        await self.load()
+        await self.load(by_cells=True)
         if self.problem is not None and (choice.mode != "off" or not recording_is_on(os.environ, None)):
             raise RecordingError(
                 f"{self.problem}\n{HOW_TO_RENEW} (In a notebook %runcell record clear comes first.)",

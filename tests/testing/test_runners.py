@@ -73,3 +73,17 @@ def test_two_notebooks_that_could_be_meant_are_a_sentence(recorded: bytes, tmp_p
     named = environment(RUNCELL_REPLAY="strict", RUNCELL_RECORDING="story2.ipynb")
     assert subprocess.run(command, env=named, check=False, **known).returncode == 0
     assert ANSWER in (tmp_path / "out.ipynb").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_notebooks_that_begin_alike_are_not_mixed_up(recorded: bytes, tmp_path: Path) -> None:
+    """The first cell of a project's notebooks is often the same in all of them."""
+    setup = "%load_ext runcell_nb\\n%runcell record"
+    text = recorded.decode().replace("%load_ext runcell_nb", setup)
+    (tmp_path / "story.ipynb").write_text(text, "utf-8")
+    (tmp_path / "a_first.ipynb").write_text(text.replace("hello", "other"), "utf-8")
+    command = [str(Path(sys.executable).with_name("jupyter")), "execute", "--output=out.ipynb", "story.ipynb"]
+    known = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 180}
+    done = subprocess.run(command, env=environment(RUNCELL_REPLAY="strict"), check=False, **known)
+    assert done.returncode == 0, done.stderr
+    assert BY_HAND in (tmp_path / "out.ipynb").read_text("utf-8")
