@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from runcell_nb.core.errors import repr_of
+from runcell_nb.core.errors import InvalidOptionError, repr_of
 from runcell_nb.core.result import RunResult
 
 from .observing import Observed, ObservedCall
@@ -16,6 +17,8 @@ Wanted = str | tuple[str, Mapping[str, Any]]
 """A tool's name, or the name with some of the arguments of the call."""
 
 _LINES = 40
+
+_CHANGES = ("create", "modify", "delete")
 
 
 def assert_tools_called(run: Observed, calls: Iterable[Wanted], *, order: bool = True) -> None:
@@ -28,14 +31,13 @@ def assert_tools_called(run: Observed, calls: Iterable[Wanted], *, order: bool =
 
     Raises:
         AssertionError: One is missing; names it, and all calls that were made.
+        InvalidOptionError: `calls` is no list of such.
     """
     __tracebackhide__ = True
-    left = list(run.calls)
-    for wanted in calls:
-        at = next((index for index, call in enumerate(left) if _fits(wanted, call)), None)
-        if at is None:
-            raise AssertionError(_missing(wanted, run.calls, order=order))
-        left = left[at + 1 :] if order else left[:at] + left[at + 1 :]
+    wanted = _checked_calls(calls)
+    missing = _first_missing(wanted, run.calls) if order else _first_unmatched(wanted, run.calls)
+    if missing is not None:
+        raise AssertionError(_missing(missing, run.calls, order=order))
 
 
 def assert_files_changed(
@@ -51,11 +53,13 @@ def assert_files_changed(
 
     Raises:
         AssertionError: A file is missing, changed otherwise, has another content, or was not expected.
+        InvalidOptionError: What is said of a file is none of these.
     """
     __tracebackhide__ = True
     changes = _changes(run)
     contents = {file.path: file for file in _result(run).files}
     for path, wanted in files.items():
+        _check_file(path, wanted)
         if path not in changes:
             near = difflib.get_close_matches(path, changes, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -64,11 +68,11 @@ def assert_files_changed(
         if change is not None and change != changes[path]:
             raise AssertionError(f"{path!r}: expected {change!r}, found {changes[path]!r}.")
         if isinstance(wanted, Mapping) and "text" in wanted:
-            found = contents[path].text() if path in contents else None
+            if path not in contents:
+                raise AssertionError(f"{path!r}: expected a content, found {changes[path]!r}.")
+            found = contents[path].text()
             if found != wanted["text"]:
-                raise AssertionError(
-                    f"{path!r} has another content:\n{_difference(wanted['text'], found or '')}"
-                )
+                raise AssertionError(f"{path!r} has another content:\n{_difference(wanted['text'], found)}")
     more = {path: change for path, change in changes.items() if path not in files}
     if only and more:
         raise AssertionError(f"files changed that were not expected: {_listed(more)}")
@@ -107,19 +111,27 @@ def assert_text(run: Observed | RunResult[Any], expected: str | re.Pattern[str])
 def assert_cost_below(run: Observed | RunResult[Any], usd: float) -> None:
     """Check that a run cost less than so many US dollars; a replay costs nothing.
 
+    Args:
+        run: From `observe`; or a `RunResult`, which cannot tell a replay from a model without a price.
+        usd: What it must stay below.
+
     Raises:
-        AssertionError: It did not, or its cost is not known because the model has no price.
+        AssertionError: It did not, or the cost of some request is not known because its model has no price.
     """
     __tracebackhide__ = True
     usage = _result(run).usage
-    replayed = isinstance(run, Observed) and run.is_free
-    if not usage.cost_measured and usage.total_tokens and not usage.cost_usd and not replayed:
-        raise AssertionError(
-            f"the cost is not known: {usage.total_tokens:,} tokens of a model without a price; expected less "
-            f"than ${usd:g}."
-        )
     if usage.cost_usd >= usd:
         raise AssertionError(f"the run cost ${usage.cost_usd:.6g}; expected less than ${usd:g}.")
+    if isinstance(run, Observed):
+        tokens, most, hint = run.unpriced_tokens, "", ""
+    else:
+        tokens, most = 0 if usage.cost_measured else usage.total_tokens, "up to "  # some may be priced
+        hint = " If they were replayed: what `observe` returns knows that, a RunResult does not."
+    if tokens:
+        raise AssertionError(
+            f"the cost is not known: {most}{tokens:,} tokens of a model without a price; expected less than "
+            f"${usd:g}.{hint}"
+        )
 
 
 def assert_requests_below(run: Observed, count: int) -> None:
@@ -139,6 +151,77 @@ def _result(run: Observed | RunResult[Any]) -> RunResult[Any]:
 
 def _changes(run: Observed | RunResult[Any]) -> dict[str, str]:
     return run.changes if isinstance(run, Observed) else {file.path: file.change for file in run.files}
+
+
+def _checked_calls(calls: Iterable[Wanted]) -> list[Wanted]:
+    """Return the wanted calls; a name alone would be taken for a list of letters."""
+    wanted = [] if isinstance(calls, (str, Mapping)) else list(calls)
+    wrong = [calls] if isinstance(calls, (str, Mapping)) else [one for one in wanted if not _is_wanted(one)]
+    if wrong:
+        raise InvalidOptionError(
+            f"calls must be a list of tool names or of (name, {{argument: value}}), got {repr_of(wrong[0])}."
+        )
+    return wanted
+
+
+def _is_wanted(value: Any) -> bool:
+    if isinstance(value, tuple) and len(value) == 2:
+        return isinstance(value[0], str) and isinstance(value[1], Mapping)
+    return isinstance(value, str)
+
+
+def _check_file(path: str, wanted: Any) -> None:
+    """Refuse what would check nothing, such as a misspelt key."""
+    parts = wanted if isinstance(wanted, Mapping) else {"change": wanted}
+    if (
+        not parts
+        or parts.keys() - {"text", "change"}
+        or not isinstance(parts.get("text", ""), str)
+        or parts.get("change", "create") not in _CHANGES
+    ):
+        raise InvalidOptionError(
+            f"{path!r} must be 'create', 'modify' or 'delete', or a dict with 'text' (the content), 'change' "
+            f"(one of these) or both; got {repr_of(wanted)}."
+        )
+
+
+def _first_missing(wanted: Sequence[Wanted], calls: Sequence[ObservedCall]) -> Wanted | None:
+    """Return the first wanted call that none after those before it is; None when all are there."""
+    left = iter(calls)
+    return next((one for one in wanted if not any(_fits(one, call) for call in left)), None)
+
+
+def _first_unmatched(wanted: Sequence[Wanted], calls: Sequence[ObservedCall]) -> Wanted | None:
+    """Return the first wanted call for which no call is left, however they are given out; else None."""
+    owners: dict[int, int] = {}  # which wanted one a call is given to
+    for index, one in enumerate(wanted):
+        if not _give(index, wanted, calls, owners):
+            return one
+    return None
+
+
+def _give(
+    index: int, wanted: Sequence[Wanted], calls: Sequence[ObservedCall], owners: dict[int, int]
+) -> bool:
+    """Give a wanted call one that was made; another wanted one may have to take another for it."""
+    given = {owner: call for call, owner in owners.items()}
+    reached: dict[int, int] = {}  # from which wanted one a call was first looked at
+    waiting = deque([index])
+    while waiting:
+        one = waiting.popleft()
+        for call in range(len(calls)):
+            if call in reached or not _fits(wanted[one], calls[call]):
+                continue
+            reached[call] = one
+            if call in owners:
+                waiting.append(owners[call])
+                continue
+            while (owner := reached[call]) != index:
+                owners[call] = owner
+                call = given[owner]
+            owners[call] = index
+            return True
+    return False
 
 
 def _fits(wanted: Wanted, call: ObservedCall) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,9 @@ FAILED = pytest.StashKey[bool]()
 
 FOLDER = "recordings"
 """Beside the test's file."""
+
+_LONGEST = 120
+_NO = frozenset(("", "0", "false", "no", "off"))
 
 
 @pytest.fixture
@@ -51,10 +55,11 @@ def runcell_recording(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
     """A function that returns a gateway for a model: it replays this test's recording, or renews it.
 
     The recording is `recordings/FILE.TEST.runcell.json` beside the test's file. It is replayed as
-    `RUNCELL_REPLAY` says, strictly by default; with `--runcell-record` the model is asked, and the recording
-    is written when the test passes. A strict replay that was not asked everything fails the test.
+    `RUNCELL_REPLAY` says, strictly by default, and strict means that nothing is asked, whatever else is set;
+    with `--runcell-record` the model is asked, and the recording is written when the test passes. A strict
+    replay that was not asked everything fails the test. Gateways for one model share what is recorded of it.
     """
-    tape = _Tape(_path(request.node))
+    tape = _Tape(_path(request.node), _mode())
     yield tape.gateway
     if not request.node.stash.get(FAILED, False):
         tape.finish()
@@ -65,12 +70,13 @@ class _Tape:
 
     Args:
         path: Of its file.
+        mode: 'record', or how it is replayed.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, mode: str) -> None:
+        self._path, self._mode = path, mode
         self._recording: Recording | None = None
-        self._replays: list[ReplayGateway] = []
+        self._replays: dict[str, ReplayGateway] = {}
 
     def gateway(self, model: str | ModelGateway) -> ModelGateway:
         """Return what answers for a model.
@@ -85,18 +91,20 @@ class _Tape:
         from runcell_nb.models.recording_gateway import RecordingGateway
         from runcell_nb.models.replay_gateway import ReplayGateway
 
-        mode = os.environ.get("RUNCELL_REPLAY", "strict")
-        if os.environ.get("RUNCELL_RECORD"):
-            self._recording = self._recording or Recording()
+        if self._mode == "record":
+            if self._recording is None:  # an empty one is false
+                self._recording = Recording()
             return RecordingGateway(model, self._recording)
-        if mode == "off" or (mode == "auto" and not self._path.exists()):
+        if self._mode == "off" or (self._mode == "auto" and not self._path.exists()):
             return RecordingGateway(model)
         name = model if isinstance(model, str) else str(getattr(model, "name", type(model).__name__))
-        self._recording = self._recording or Recording.read(self._path)
-        if mode == "auto":
+        if self._recording is None:
+            self._recording = Recording.read(self._path)
+        if self._mode == "auto":
             return ReplayGateway(self._recording, mode="auto", gateway=model, name=name)
-        self._replays.append(ReplayGateway(self._recording, name=name))
-        return self._replays[-1]
+        if name not in self._replays:
+            self._replays[name] = ReplayGateway(self._recording, name=name)
+        return self._replays[name]
 
     def finish(self) -> None:
         """Write what was recorded, or check that all was asked.
@@ -106,14 +114,36 @@ class _Tape:
         """
         if self._recording is None:
             return
-        if os.environ.get("RUNCELL_RECORD"):
+        if self._mode == "record":
             self._recording.write(self._path)
         elif self._replays:
             from runcell_nb.models.replay_gateway import check_used
 
-            check_used(self._recording, [step for replay in self._replays for step in replay.steps])
+            asked = [step for replay in self._replays.values() for step in replay.steps]
+            check_used(self._recording, asked)
+
+
+def _mode() -> str:
+    """Return 'record', or how recordings are replayed: strict comes before everything.
+
+    Raises:
+        InvalidOptionError: The variable holds what is no mode.
+    """
+    from runcell_nb.core.errors import InvalidOptionError
+
+    mode = os.environ.get("RUNCELL_REPLAY", "").strip() or "strict"
+    if mode not in ("strict", "auto", "off"):
+        raise InvalidOptionError(f"RUNCELL_REPLAY is strict, auto or off, got {mode[:80]!r}.")
+    records = os.environ.get("RUNCELL_RECORD", "").strip().lower() not in _NO
+    return "record" if records and mode != "strict" else mode
 
 
 def _path(item: pytest.Item) -> Path:
-    name = re.sub(r"[^\w.-]+", "-", f"{item.path.stem}.{item.name}").strip("-")[:120]
+    """Return the file of a test: no other test has the same, whatever its class or parameters."""
+    names = [node.name for node in item.listchain() if isinstance(node, (pytest.Class, pytest.Item))]
+    whole = ".".join([item.path.stem, *names])
+    plain = re.sub(r"\[(.*)\]$", r"-\1", whole)
+    name = re.sub(r"[^\w.-]+", "-", plain)[:_LONGEST]
+    if name != plain:  # something was lost, and with it the difference from another test
+        name += "-" + hashlib.sha256(whole.encode()).hexdigest()[:8]
     return item.path.parent / FOLDER / f"{name}.runcell.json"

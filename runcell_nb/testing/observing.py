@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,10 +54,14 @@ class Observed:
     requests: int = 0
 
     @property
-    def is_free(self) -> bool:
-        """Whether every request was replayed, or answered on this machine."""
-        finished = [event for event in self.events if isinstance(event, RequestFinishedEvent)]
-        return all(event.usage.source in ("replayed", "local") for event in finished)
+    def unpriced_tokens(self) -> int:
+        """Tokens whose cost is not known: neither priced, nor replayed, nor of a model on this machine."""
+        usages = [event.usage for event in self.events if isinstance(event, RequestFinishedEvent)]
+        return sum(
+            usage.total_tokens
+            for usage in usages
+            if usage.source not in ("replayed", "local") and not (usage.priced and usage.cost_usd > 0)
+        )
 
 
 async def observe(agent: Agent, prompt: str, **options: Any) -> Observed:
@@ -89,8 +92,7 @@ async def observe(agent: Agent, prompt: str, **options: Any) -> Observed:
 
 def observe_sync(agent: Agent, prompt: str, **options: Any) -> Observed:
     """Do the same where nothing can be awaited; as `observe`."""
-    work: Coroutine[Any, Any, Observed] = observe(agent, prompt, **options)
-    return run_blocking(lambda: work)
+    return run_blocking(lambda: observe(agent, prompt, **options))
 
 
 def _observed(result: RunResult[Any], events: list[RunEvent]) -> Observed:

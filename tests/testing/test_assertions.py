@@ -7,6 +7,7 @@ import re
 import pytest
 
 from runcell_nb import ScriptedModel, create_agent
+from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.gateway import FinishDelta, TextDelta
 from runcell_nb.core.usage import RequestUsage
 from runcell_nb.testing import (
@@ -71,6 +72,18 @@ def test_calls_that_are_missing(run: Observed, calls, order: bool, said: str) ->
     assert "1. price_of {'item': 'bread'}" in str(raised.value)
 
 
+def test_calls_in_any_order_are_given_out_so_that_all_fit(run: Observed) -> None:
+    assert_tools_called(run, ["price_of", ("price_of", {"item": "bread"})], order=False)
+    with pytest.raises(AssertionError, match="it was not called that often"):
+        assert_tools_called(run, ["price_of", *[("price_of", {"item": "bread"})] * 2], order=False)
+
+
+@pytest.mark.parametrize("calls", ["write", {"write": {}}, [("price_of", "bread")], ["write", 3]])
+def test_calls_that_are_no_list_of_calls(run: Observed, calls) -> None:
+    with pytest.raises(InvalidOptionError, match=r"^calls must be a list of tool names"):
+        assert_tools_called(run, calls)
+
+
 def test_files(run: Observed) -> None:
     assert_files_changed(run, {"report.md": "create", "old.txt": "delete"})
     assert_files_changed(run, {"report.md": {"text": "one\ntwo\n", "change": "create"}}, only=False)
@@ -83,11 +96,18 @@ def test_files(run: Observed) -> None:
         ({"report.md": "modify"}, "'report.md': expected 'modify', found 'create'."),
         ({"report.md": "create"}, "not expected: 'old.txt' (delete)"),
         ({"report.md": {"text": "one\n2\n"}}, "-2\n+two"),
+        ({"old.txt": {"text": ""}}, "'old.txt': expected a content, found 'delete'."),
     ],
 )
 def test_files_that_differ(run: Observed, files, said: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(said)):
         assert_files_changed(run, files)
+
+
+@pytest.mark.parametrize("wanted", ["created", None, {}, {"content": "x"}, {"text": b"x"}, {"change": "new"}])
+def test_what_would_check_nothing_of_a_file(run: Observed, wanted) -> None:
+    with pytest.raises(InvalidOptionError, match=r"'report\.md' must be 'create', 'modify' or 'delete'"):
+        assert_files_changed(run, {"report.md": wanted}, only=False)
 
 
 def test_text(run: Observed) -> None:
@@ -127,3 +147,27 @@ def test_cost(usage: RequestUsage, said: str | None) -> None:
         return
     with pytest.raises(AssertionError, match=said):
         assert_cost_below(run, 0.5)
+
+
+UNPRICED = RequestUsage(10, 10)
+
+
+@pytest.mark.parametrize(
+    ("second", "known"), [(UNPRICED, False), (RequestUsage(10, 10, source="replayed"), True)]
+)
+def test_the_cost_of_a_run_that_is_priced_in_part(second: RequestUsage, known: bool) -> None:
+    first = FinishDelta("tool-calls", RequestUsage(10, 10, cost_usd=0.1, priced=True))
+    script = [[{"tool": "bash", "input": {"command": "true"}}, first], ["x", FinishDelta("stop", second)]]
+    run = observe_sync(create_agent(ScriptedModel(script)), "go")
+    if known:
+        assert_cost_below(run, 0.5)
+        return
+    with pytest.raises(AssertionError, match="the cost is not known: 20 tokens"):
+        assert_cost_below(run, 0.5)
+
+
+def test_a_result_alone_does_not_know_of_replays() -> None:
+    usage = RequestUsage(10, 10, source="replayed")
+    run = observe_sync(create_agent(ScriptedModel([["x", FinishDelta("stop", usage)]])), "go")
+    with pytest.raises(AssertionError, match="what `observe` returns knows that"):
+        assert_cost_below(run.result, 0.5)

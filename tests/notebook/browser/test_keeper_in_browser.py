@@ -236,7 +236,7 @@ async def test_a_command_in_a_kernel_that_found_no_file_loses_no_thread(
     await notebook.restart()
     await notebook.run_cell(0)
     await notebook.run_cell(2)
-    then = await on_disk(notebook.path, lambda found: "other" in found["threads"])
+    then = await on_disk(notebook.path, lambda found: "other" in found.get("threads", {}))
     assert then["threads"]["main"]["messages"] == first["threads"]["main"]["messages"]
     assert then["activeThread"] == "other"
     assert then["sandboxes"]["main"]["files"] == first["sandboxes"]["main"]["files"] is not None
