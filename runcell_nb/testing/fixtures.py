@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from runcell_nb.models.replay_gateway import ReplayGateway
     from runcell_nb.models.scripted import ScriptedModel
 
-FAILED = pytest.StashKey[bool]()
-"""Of an item whose test has failed."""
+PASSED = pytest.StashKey[bool]()
+"""Of an item whose test has passed."""
 
 FOLDER = "recordings"
 """Beside the test's file."""
@@ -61,7 +61,7 @@ def runcell_recording(request: pytest.FixtureRequest) -> Iterator[Callable[..., 
     """
     tape = _Tape(_path(request.node), _mode())
     yield tape.gateway
-    if not request.node.stash.get(FAILED, False):
+    if request.node.stash.get(PASSED, False):
         tape.finish()
 
 

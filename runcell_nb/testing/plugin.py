@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .fixtures import FAILED, runcell_model, runcell_recording, runcell_sandbox
+from .fixtures import PASSED, runcell_model, runcell_recording, runcell_sandbox
 
 __all__ = ["runcell_model", "runcell_recording", "runcell_sandbox"]
 
@@ -122,10 +122,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let fixtures know that a test has failed: what it recorded is not kept."""
+    """Let fixtures know that a test has passed: what any other recorded is not kept."""
     report = yield
-    if report.when == "call" and report.failed:
-        item.stash[FAILED] = True
+    if report.when == "call" and report.passed:
+        item.stash[PASSED] = True
     return report
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .folders import Pytest
 
 TEST = '''
@@ -174,3 +176,22 @@ def test_the_sandbox_works_on_any_loop(tmp_path: Path, run_pytest: Pytest) -> No
     (tmp_path / "test_agent.py").write_text(ASYNC + WITH_PLUGIN)
     done = run_pytest("-o", "asyncio_mode=auto")
     assert "3 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more", ["import pytest; pytest.skip('not today')", "import pytest; pytest.xfail('known')"]
+)
+def test_a_test_that_does_not_pass_leaves_its_recording(
+    tmp_path: Path, run_pytest: Pytest, more: str
+) -> None:
+    write(tmp_path)
+    assert run_pytest("--runcell-record").returncode == 0
+    path = tmp_path / "recordings" / "test_agent.test_it.runcell.json"
+    before = path.read_bytes()
+    source = (tmp_path / "test_agent.py").read_text()
+    (tmp_path / "test_agent.py").write_text(
+        source.replace("    agent = create", f"    {more}\n    agent = create")
+    )
+    run_pytest("--runcell-record")
+    assert path.read_bytes() == before
