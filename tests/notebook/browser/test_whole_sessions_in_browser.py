@@ -255,7 +255,7 @@ async def test_the_page_is_reloaded_in_mid_run(open_notebook: OpenNotebook, fron
     assert await dialogs(notebook.page) == 0
 
 
-KILLS = 20
+KILLS = 12
 BIG = """
 import json, os, random
 blob = random.Random(1).randbytes(400_000)
