@@ -161,7 +161,9 @@ def test_an_output_that_changed_is_a_failure_that_shows_only_that(notebook: Path
     done = run_pytest("--nb-test-files")
     assert done.returncode == 1
     said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
-    assert "\n-  1\n" in said and "\n+  2\n" in said
+    assert re.search(r"^-\s*1\s*$", said, re.MULTILINE) and re.search(r"^\+\s*2\s*$", said, re.MULTILINE), (
+        said
+    )
     assert "text/html" not in done.stdout  # the runs say what they said
 
 
