@@ -10,6 +10,7 @@ from runcell_nb.core.agent import Agent, create_agent
 from runcell_nb.core.errors import InvalidOptionError
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.core.limits import RunLimits
+from runcell_nb.core.tools import ToolDefinition
 
 from .cell_options import CellOptions
 
@@ -32,6 +33,12 @@ def agent_of(options: CellOptions, namespace: Mapping[str, Any], model: str | Mo
         max_repairs=1 if options.max_repairs is None else options.max_repairs,
         thinking_level=options.thinking,
     )
+
+
+def kept_tools_of(options: CellOptions, namespace: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the tools of a cell whose results a recording keeps."""
+    held = {name: namespace.get(name) for name in options.tools}
+    return frozenset(name for name, tool in held.items() if isinstance(tool, ToolDefinition) and tool.record)
 
 
 def model_of(name: str | None, namespace: Mapping[str, Any], answering: str) -> str | ModelGateway:

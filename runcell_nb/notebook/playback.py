@@ -30,6 +30,7 @@ class AskedCell:
         prompt: As typed.
         model: Name of what answers.
         tools: Names of the notebook's functions that the model may call.
+        kept_tools: Those of them whose results are recorded.
         on_disk: Whether its sandbox is somebody's folder or machine, and not one of the notebook's own.
     """
 
@@ -37,6 +38,7 @@ class AskedCell:
     prompt: str
     model: str
     tools: tuple[str, ...]
+    kept_tools: frozenset[str] = frozenset()
     on_disk: bool = False
 
 
@@ -51,6 +53,10 @@ class Playback:
         known: What is recorded of this cell; None for nothing.
         is_recorded: Whether what is asked live is recorded.
         timing: Whether a replay takes the time that the model took.
+
+    Attributes:
+        asked: What the cell asks.
+        known: What is recorded of this cell; None for nothing.
     """
 
     def __init__(
@@ -64,12 +70,19 @@ class Playback:
         is_recorded: bool,
         timing: bool,
     ) -> None:
-        self.asked = asked
-        self._live, self._mode, self._recording, self._known = live, mode, recording, known
+        self.asked, self.known = asked, known
+        self._live, self._mode, self._recording = live, mode, recording
         self._is_recorded, self._timing = is_recorded, timing
         self._files: Mapping[str, str] | None = None
         self._recorder: RecordingGateway | None = None
         self._replay: ReplayGateway | None = None
+
+    @property
+    def source(self) -> Recording | RecordedCell | None:
+        """What this run may be answered from; None where it is asked in any case."""
+        if self._mode == "strict":
+            return self.known or self._recording
+        return self.known if self._mode == "auto" and self._question() is None else None
 
     def begin(self, files: Mapping[str, str] | None) -> tuple[str | ModelGateway, str | None]:
         """Return what answers this run.
@@ -86,7 +99,7 @@ class Playback:
         self._files = files
         if self._mode == "strict":
             return self._strictly(), None
-        if self._mode == "auto" and self._known is not None and self._recording is not None:
+        if self._mode == "auto" and self.known is not None and self._recording is not None:
             why = self._change()
             if why is None:
                 self._replay = ReplayGateway(
@@ -95,7 +108,7 @@ class Playback:
                     gateway=self._answering(),
                     timing=self._timing,
                     name=self.asked.model,
-                    expected=self._known,
+                    expected=self.known,
                 )
                 return self._replay, None
             return self._answering(), f"Live: {why} since it was recorded."
@@ -117,28 +130,33 @@ class Playback:
             self._recording,
             timing=self._timing,
             name=self.asked.model,
-            expected=self._known,
+            expected=self.known,
             note=f"files: {_named(changed)} changed since it was recorded" if changed else None,
         )
         return self._replay
 
     def _change(self) -> str | None:
         """Return what is not as it was recorded, None for nothing."""
-        known, asked = self._known, self.asked
-        assert known is not None
+        changed = self._changed_files()
+        return self._question() or (f"{_named(changed)} changed" if changed else None)
+
+    def _question(self) -> str | None:
+        """Return what of the question is not as it was recorded, None for nothing."""
+        known, asked = self.known, self.asked
+        if known is None:
+            return "nothing is recorded"
         if known.prompt_digest != prompt_digest(asked.prompt):
             return "the prompt changed"
         if known.model != asked.model:
             return f"the model changed from {known.model}"
         if tuple(known.tools) != asked.tools:
             return "the tools changed"
-        changed = self._changed_files()
-        return f"{_named(changed)} changed" if changed else None
+        return None
 
     def _changed_files(self) -> list[str]:
-        if self._known is None or self._known.files is None or self._files is None:
+        if self.known is None or self.known.files is None or self._files is None:
             return []
-        return changed_files(self._known.files, self._files)
+        return changed_files(self.known.files, self._files)
 
     @property
     def replayed(self) -> int:
@@ -158,7 +176,7 @@ class Playback:
         Raises:
             ReplayError: Names what it has not.
         """
-        if self._mode == "strict" and self._replay is not None and self._known is not None:
+        if self._mode == "strict" and self._replay is not None and self.known is not None:
             self._replay.check_all_used()
 
     def recorded(self, *, failed: bool) -> tuple[Recording, RecordedCell] | None:
@@ -168,7 +186,7 @@ class Playback:
             failed: The run failed by itself: then only a cell of which nothing was recorded is.
         """
         recorder, replay = self._recorder, self._replay
-        if recorder is None or not recorder.steps or (failed and self._known is not None):
+        if recorder is None or not recorder.steps or (failed and self.known is not None):
             return None
         asked = self.asked
         cell = recorded_cell(

@@ -112,8 +112,7 @@ _UNKNOWN_PLACE = (
 
 
 def _clear(recordings: NotebookRecordings) -> str:
-    file = recordings.file
-    run_blocking(recordings.clear)
+    file = run_blocking(recordings.clear)
     kept = f" {file.name} is {file.name}.old now." if file is not None else ""
     return f"nothing is recorded of this notebook any more.{kept}"
 

@@ -11,11 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from runcell_nb.core.builtin_tools import BUILTIN_TOOLS
 from runcell_nb.core.gateway import ModelGateway
 from runcell_nb.models.recorded_cell import RecordedCell, prompt_digest
-from runcell_nb.models.recorded_response import CallPart
-from runcell_nb.models.recorded_step import RecordedStep
 from runcell_nb.models.recording import Recording
 from runcell_nb.models.recording_file import beside
 from runcell_nb.models.recording_reading import RecordingError
@@ -27,7 +24,7 @@ from .notebook_file import read_notebook
 from .notebook_memory import NotebookMemory
 from .playback import AskedCell, Playback
 from .replay_mode import Mode, ModeChoice, chosen_mode, recording_is_on
-from .replay_trust import ReplayTrust
+from .replay_trust import ReplayTrust, calls_outside
 from .settings import Runcell
 from .thread_draft import json_bytes
 
@@ -40,6 +37,10 @@ MAX_WITHOUT_FILE = 4 * 1024 * 1024
 _TOO_BIG = (
     "The recording is too big for the notebook, and where that is on disk is not known: what is new is in "
     "this kernel only. Save the notebook, or set RUNCELL_NOTEBOOK to its path, and run the cell again."
+)
+_TOO_BIG_FOR_NOTEBOOK = (
+    "The recording is too big for the notebook: what is new is in this kernel only. "
+    "%runcell record file puts all of it beside the notebook."
 )
 
 PATH_VARIABLE = "RUNCELL_RECORDING"
@@ -89,7 +90,7 @@ class NotebookRecordings:
         self._guard = threading.Lock()  # of its content, for some ten milliseconds
         self._looked = False
         self._file: Path | None = None
-        self._taken: set[int] = set()  # cells that were matched by what they ask
+        self._taken: dict[RecordedCell, str] = {}  # matched by what they ask, by which cell
         self._ids: list[tuple[str, str]] = []  # of the notebook's cells, with their sources, in a runner
         self._all_ids: set[str] = set()
         self._own: set[str] = set()  # cells that this kernel recorded itself
@@ -250,9 +251,7 @@ class NotebookRecordings:
             InvalidOptionError: A replay that is not trusted.
         """
         mode, known = found.choice.mode, found.known
-        if mode != "off" and (known is None or known.cell not in self._own):
-            await self._trust.check(self._outside(mode, known, asked))
-        return Playback(
+        playback = Playback(
             asked,
             live,
             mode,
@@ -261,20 +260,10 @@ class NotebookRecordings:
             is_recorded=self.records and mode != "strict",
             timing=self.timing,
         )
-
-    def _outside(self, mode: Mode, known: RecordedCell | None, asked: AskedCell) -> list[str]:
-        """Return the recorded calls that would run outside the notebook's own sandboxes, a line each."""
-        steps: Sequence[RecordedStep] = ()
-        if known is not None:
-            steps = known.steps
-        elif mode == "strict" and self._recording is not None:
-            steps = self._recording.steps  # a strict replay of an unknown cell may use any of them
-        parts = [part for step in steps for part in step.response.parts if isinstance(part, CallPart)]
-        return [
-            f"{part.name}({part.arguments})"
-            for part in parts
-            if part.name in asked.tools or (asked.on_disk and part.name in BUILTIN_TOOLS)
-        ]
+        source = playback.source
+        if source is not None and (known is None or known.cell not in self._own):
+            await self._trust.check(calls_outside(source, asked, strict=mode == "strict"))
+        return playback
 
     def _known(self, cell: str, prompt: str) -> RecordedCell | None:
         """Return what is recorded of a cell: by its id, else by what it asks, in order."""
@@ -288,11 +277,11 @@ class NotebookRecordings:
             for known in cells
             if known.prompt_digest == digest
             and (by_place or known.cell.startswith("#"))
-            and id(known) not in self._taken
+            and self._taken.get(known, cell) == cell
         ]
         if not alike:
             return None
-        self._taken.add(id(alike[0]))
+        self._taken[alike[0]] = cell
         return alike[0]
 
     def _named(self, cell: str) -> str:
@@ -329,8 +318,11 @@ class NotebookRecordings:
         with self._guard:
             recording.renew(fresh)
             recording.record_cell(cell)
-            for gone in [one.cell for one in recording.cells if self._all_ids and one.cell not in kept]:
-                recording.forget_cell(gone)
+            gone = [one.cell for one in recording.cells if self._all_ids and one.cell not in kept]
+            if playback.known is not None and playback.known.cell != cell.cell:
+                gone.append(playback.known.cell)  # it was recorded by its place
+            for one in gone:
+                recording.forget_cell(one)
         return await self.store()
 
     async def store(self) -> str | None:
@@ -350,9 +342,10 @@ class NotebookRecordings:
             self.place == "file" or (self.place is None and (big or self._file is not None))
         )
         if value is not None and not to_file and json_bytes(value) > MAX_WITHOUT_FILE:
-            return _TOO_BIG
+            return _TOO_BIG if path is None else _TOO_BIG_FOR_NOTEBOOK
         if recording is None or value is None or not to_file or path is None:
             self._memory.put_recordings(value)
+            self._file = None  # one that is there stays, until the notebook is saved at least
             return None
         await asyncio.to_thread(self._guarded, partial(recording.write, path))
         self._memory.put_recordings(None)
@@ -371,12 +364,19 @@ class NotebookRecordings:
         path = self._memory.path or (Path(named).expanduser() if named else None)
         return None if path is None else beside(path) if path.suffix == ".ipynb" else path
 
-    async def clear(self) -> None:
-        """Forget the recording, also one that cannot be read; a file beside the notebook is renamed."""
-        if self._file is not None and self._file.exists():
-            await asyncio.to_thread(self._file.replace, self._file.with_name(self._file.name + ".old"))
+    async def clear(self) -> Path | None:
+        """Forget the recording, also one that cannot be read.
+
+        Returns:
+            The file beside the notebook that was renamed: `.old` follows its name now; None without one.
+        """
+        file = self._own_file()
+        there = file is not None and file.exists()
+        if file is not None and there:
+            await asyncio.to_thread(file.replace, file.with_name(file.name + ".old"))
         self._recording, self.problem, self._looked = None, None, True
         self._memory.put_recordings(None)
+        return file if there else None
 
 
 class _AmbiguousError(RecordingError):

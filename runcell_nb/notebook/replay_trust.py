@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from runcell_nb.core.builtin_tools import BUILTIN_TOOLS
 from runcell_nb.core.errors import InvalidOptionError
+from runcell_nb.models.normal_message import canonical_arguments
+from runcell_nb.models.recorded_cell import RecordedCell
+from runcell_nb.models.recorded_response import CallPart
+from runcell_nb.models.recording import Recording
 
+from .playback import AskedCell
 from .shown_text import one_line, visible
 
 TRUST_VARIABLE = "RUNCELL_TRUST_RECORDING"
@@ -69,6 +76,30 @@ class ReplayTrust:
         lines = "\n".join(f"  {one_line(visible(call), 160)}" for call in calls[:_SHOWN])
         print(f"This recording would run outside the sandbox:\n{lines}{more}")  # noqa: T201 - to the person
         return input("Run it? Only if you trust whoever recorded it. [y/N] ").strip().lower() in ("y", "yes")
+
+
+def calls_outside(source: Recording | RecordedCell, asked: AskedCell, *, strict: bool) -> list[str]:
+    """Return the recorded calls that would run outside the notebook's own sandboxes, a line each.
+
+    Args:
+        source: What the cell may be answered from.
+        asked: What it asks.
+        strict: Whether a tool whose results are recorded fails, and does not run, where one is missing.
+    """
+    kept = Counter((result.name, result.arguments) for result in source.results)
+    calls = []
+    for part in (part for step in source.steps for part in step.response.parts):
+        if not isinstance(part, CallPart):
+            continue
+        if part.name in asked.kept_tools:
+            call = part.name, canonical_arguments(part.arguments.strip() or "{}")
+            kept[call] -= 1
+            runs = not strict and kept[call] < 0
+        else:
+            runs = part.name in asked.tools or (asked.on_disk and part.name in BUILTIN_TOOLS)
+        if runs:
+            calls.append(f"{part.name}({part.arguments})")
+    return calls
 
 
 def _first(calls: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from .background import BackgroundRuns
 from .cell_identity import CellCounter
 from .cell_options import CellOptions, parse_cell_options
 from .cell_run import CellRun
-from .cell_setup import agent_of, limits_of, model_of, name_of, schema_of
+from .cell_setup import agent_of, kept_tools_of, limits_of, model_of, name_of, schema_of
 from .cell_view import GuardedView, LiveCellView, QuietCellView, TextCellView
 from .cost import CostTally
 from .export import ExportedCell
@@ -213,7 +213,8 @@ class NotebookSession:
             if found is not None:
                 options, model = self._recorded_model(options, model, found, prompt)
                 on_disk = self.shelf.foreign(self.shelf.check(options.sandbox)) is not None
-                asked = AskedCell(found.cell, prompt, name_of(model), options.tools, on_disk)
+                kept_tools = kept_tools_of(options, self.namespace)
+                asked = AskedCell(found.cell, prompt, name_of(model), options.tools, kept_tools, on_disk)
                 playback = await stop.during(self.recordings.playback(found, asked, model))
                 if found.choice.note is not None:  # not in the view, which is to look as it was recorded
                     sys.stderr.write(f"runcell: {found.choice.note}\n")
