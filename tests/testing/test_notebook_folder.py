@@ -168,6 +168,22 @@ def test_an_output_that_changed_is_a_failure_that_shows_only_that(notebook: Path
 
 
 @pytest.mark.slow
+def test_a_recording_in_a_file_and_figures_of_the_notebook_s_own(tmp_path: Path, run_pytest: Pytest) -> None:
+    """What commands say of the recording differs in a replay; money and dates that cells print may not."""
+    own = 'print("$5 for 7 in stock, due 2024-01-01 10:00, took 5 s")'
+    record(tmp_path, "shop.ipynb", f"{LOAD}\n%runcell record file", FIRST, "%runcell usage", "%runcell", own)
+    path = tmp_path / "shop.ipynb"
+    before = path.read_bytes(), (tmp_path / "shop.runcell.json").read_bytes()
+    done = run_pytest("--nb-test-files")
+    assert done.returncode == 0, done.stdout
+    assert before == (path.read_bytes(), (tmp_path / "shop.runcell.json").read_bytes())
+    for old, new in (("$5", "$6"), ("7 in", "8 in"), ("2024-", "2031-"), ("5 s", "50 s")):
+        change(path, old, new)
+        assert run_pytest("--nb-test-files").returncode == 1, new
+        change(path, new, old)
+
+
+@pytest.mark.slow
 def test_a_cell_that_is_gone_is_dropped_when_the_recording_is_renewed(
     notebook: Path, run_pytest: Pytest
 ) -> None:

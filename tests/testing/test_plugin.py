@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from runcell_nb.testing import promote
-from runcell_nb.testing.normal_outputs import TURN_MIME, adopt, normal_text
+from runcell_nb.testing.normal_outputs import TURN_MIME, adopt, normal_output, normal_run, normal_text
 
 from .folders import Pytest, environment, run_pytest_in, write_notebook
 
@@ -77,24 +77,104 @@ def notebook(*outputs, metadata=None):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("done in 0.7 s · 1.2k in · 26 out · local", "done in 12.1 s · 900 in · 3 out · $0 (replayed)"),
-        ("~$0.01 of all", "$12.5000 + unpriced of all"),
         ("runcell: using a/b because A_KEY is set\nhi", "hi"),
+        ("model    using a/b because A_KEY is set; change with %runcell model\nhi", "hi"),
+        (
+            "the recording is in a file beside the notebook; what the model answers is recorded …\n",
+            "",
+        ),
+        (
+            "2 requests recorded in the notebook:\n",
+            "2 requests recorded in the notebook; 2 were replayed in this kernel:\n",
+        ),
         ("RunResult(session_id='abc')", "RunResult(session_id='def')"),
-        ("at 2026-11-30T22:14:10.123Z", "at 2026-12-01 01:00"),
-        ("   1  1,234 tokens  local        done", "   1  99 tokens  $0 (replayed) done"),
+        ("cost_usd=0.0012, cost_measured=True", "cost_usd=0.0, cost_measured=False"),
+        ("   1  1,234 tokens  local        done", "   1     99 tokens  $0 (replayed) done"),
+        ("1,234 tokens, ~<$0.0001\n", "9 tokens, $0.0123 + unpriced\n"),
     ],
 )
-def test_what_varies_from_run_to_run(one: str, other: str) -> None:
+def test_what_varies_in_what_commands_say(one: str, other: str) -> None:
     assert normal_text(one) == normal_text(other)
+
+
+RUN = "a/b · thread main · turn 1 · {}\n\nWrote it.\n\nbash date ({})"
+PAGE = (
+    "<div><b>a/b</b> · turn 1 · {} · <b>{}</b></div>"
+    '<details style="x"><summary style="y">{}</summary>{}</details>'
+)
+
+
+def paragraph(text: str) -> str:
+    return f'<p style="z">{text}</p>'
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("3 files", "4 files"), ("local time", "unpriced time"), ("say hi", "say ho"), ("1 line", "2 lines")],
+    [
+        (
+            RUN.format("done in 0.7 s · 1.2k in · 26 out · local", "exit 0 · 0.1 s"),
+            RUN.format("done in 2 min 05 s · 900 in · 3 out · $0 (replayed)", "exit 0 · 1 min 02 s"),
+        ),
+        (
+            RUN.format("done in 0.7 s", "2026-11-30T22:14:10Z"),
+            RUN.format("done in 0.7 s", "2026-12-01T01:00:00Z"),
+        ),
+        (
+            PAGE.format(
+                "done in 0.7 s · 1.2k in · 26 out",
+                "~&lt;$0.0001",
+                "1 tool call",
+                paragraph("Live: x since it was recorded."),
+            ),
+            PAGE.format("done in 0.0 s · 1.2k in · 26 out", "$0 (replayed)", "1 tool call", ""),
+        ),
+        (
+            PAGE.format(
+                "done in 0.7 s", "$0.01", "2 steps", paragraph("Trying again in 2 s: busy") + "thinking"
+            ),
+            PAGE.format("done in 0.0 s", "$0 (replayed)", "1 step", "thinking"),
+        ),
+    ],
 )
-def test_what_does_not_vary(one: str, other: str) -> None:
-    assert normal_text(one) != normal_text(other)
+def test_what_varies_in_the_view_of_a_run(one: str, other: str) -> None:
+    assert normal_run(one) == normal_run(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Wrote it.", "Wrote two."),
+        ("done in", "failed after"),
+        ("turn 1", "turn 2"),
+        ("Wrote it.", "It is $5."),
+    ],
+)
+def test_what_does_not_vary_in_the_view_of_a_run(one: str, other: str) -> None:
+    run = RUN.format("done in 0.7 s · 1.2k in · 26 out · local", "exit 0 · 0.1 s")
+    assert one in run and normal_run(run) != normal_run(run.replace(one, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("total $5", "total $6"),
+        ("7 in stock, 2 out", "8 in stock, 3 out"),
+        ("due 2024-01-01 10:00", "due 2031-01-01 10:00"),
+        ("took 5 s", "took 50 s"),
+        ("12 tokens", "13 tokens"),
+        ("a  b", "a b"),
+        ("0b1e0f6c-8f7c-4b0a-9d55-0d6d6c5f0a01", "1b1e0f6c-8f7c-4b0a-9d55-0d6d6c5f0a01"),
+        ("local time", "unpriced time"),
+    ],
+)
+def test_what_the_code_of_a_notebook_shows_is_compared_as_it_is(one: str, other: str) -> None:
+    outputs = [
+        lambda text: new_output("stream", text=text),
+        lambda text: new_output("execute_result", data={"text/plain": text, "text/html": f"<p>{text}</p>"}),
+        lambda text: new_output("error", ename="ValueError", evalue=text),
+    ]
+    for made in outputs:
+        assert normal_output(made(one)) != normal_output(made(other))
 
 
 def test_saved_outputs_are_taken_over_one_by_one() -> None:
