@@ -30,9 +30,18 @@ _PATTERNS = (
         rf"\1{_MASK}",
     ),
     (
-        re.compile(r"\b(?:sk|pk|gsk|xai|hf|AIza)[-_][\w*-]{6,}"),
+        re.compile(r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*-]{6,}"),
         _MASK,
     ),  # also the half-masked ones of 401 texts
+    (re.compile(r"\bAIza[\w-]{30,}"), _MASK),  # Google
+    (re.compile(r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})"), _MASK),  # GitHub, GitLab
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), _MASK),  # AWS
+    (re.compile(r"\b(?:xox[abeprs]-[\w-]{10,}|r8_\w{20,})"), _MASK),  # Slack, Replicate
+    (re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"), _MASK),  # a JWT
+    (
+        re.compile(r"-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[^-]{1,20000}(?:-----END \1-----)?"),
+        _MASK,
+    ),
 )
 
 
