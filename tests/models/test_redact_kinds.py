@@ -33,7 +33,8 @@ def test_a_key_is_masked_and_what_stands_around_it_stays(kind: str, around: str)
     "text",
     [
         "AIza", "ghp_short", "AKIA is a prefix", "MAKIAABCDEFGHIJKLMNOPQ", "xoxb", "eyJ.eyJ.x",
-        "a glpat- token",        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "r8_model", "dark-asia",
+        "a glpat- token",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "r8_model", "dark-asia",
     ],
 )  # fmt: skip
 def test_what_only_resembles_a_key_stays(text: str) -> None:
